@@ -1,0 +1,1 @@
+"""Proves the month to the city: holders, cards, pass sales, and one claim per operator."""
