@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Tests run in this many processes; each has its own Redis and its own database.
 WORKERS ?= 2
-PACKAGES := validator backoffice loadtests
+PACKAGES := $(wildcard validator backoffice loadtests)
 UV ?= uv
 LOCK = $(UV) pip compile -q --universal --generate-hashes --no-header --python-version 3.11 --group build
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -20,7 +20,7 @@ EDITABLE := $(PIP) install -q --no-deps --no-build-isolation --no-index -e .
 .PHONY: help
 help: ## list the targets
 	@printf 'Catraca. Targets:\n\n'
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\nStart with: make demo, then make check.\n'
 
 $(BIN)/python:
@@ -46,6 +46,45 @@ $(VENV)/development.stamp: requirements-dev.lock requirements.lock pyproject.tom
 
 .PHONY: install
 install: $(VENV)/development.stamp ## make .venv from the lock, nothing else
+
+.PHONY: demo
+demo: $(VENV)/runtime.stamp ## a demonstration city, from the first tap to the claim (ARGS=--exit stops there)
+	@$(BIN)/catraca demo $(ARGS)
+
+.PHONY: check
+check: lint types contracts test ## everything that must hold before a commit
+
+.PHONY: lint
+lint: $(VENV)/development.stamp ## style and formatting (ruff)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+.PHONY: types
+types: $(VENV)/development.stamp ## types (mypy, strict)
+	$(BIN)/mypy --strict $(PACKAGES)
+
+.PHONY: contracts
+contracts: $(VENV)/development.stamp ## which package may import which (import-linter)
+	$(BIN)/lint-imports --no-logo
+
+.PHONY: test
+test: $(VENV)/development.stamp ## the tests, on real servers, with coverage (ARGS=... goes to pytest)
+	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=term:skip-covered $(ARGS)
+
+.PHONY: outside
+outside: $(VENV)/development.stamp ## the tests on outside data, whose folder CATRACA_OUTSIDE_DATA names
+	@test -n "$${CATRACA_OUTSIDE_DATA:-}" || { echo 'Set CATRACA_OUTSIDE_DATA to the folder of the outside data.' >&2; exit 1; }
+	@test -d "$$CATRACA_OUTSIDE_DATA" || { echo "CATRACA_OUTSIDE_DATA names no folder: $$CATRACA_OUTSIDE_DATA" >&2; exit 1; }
+	$(BIN)/pytest -m outside $(ARGS)
+
+.PHONY: format
+format: $(VENV)/development.stamp ## format the code and repair what can be repaired
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: bench
+bench: $(VENV)/development.stamp ## measure boardings per second (ARGS=... goes to the bench)
+	$(BIN)/python -m loadtests.bench $(ARGS)
 
 .PHONY: lock
 lock: ## write both lock files again (needs uv; add UV_ARGS=--upgrade to take newer versions)
