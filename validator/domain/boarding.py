@@ -1,0 +1,416 @@
+"""`decide`: one tap, one answer. Pure; the instant is the tap's own.
+
+The order of reading is the order of the law: how the rider presented himself, whether the day is free, whether a
+broken-down ride goes on, then each option that the rider has, best first (Lei arts. 22, 48 and 49; Decreto arts. 69,
+70 and 72). The first option whose conditions hold wins; if none does, the refusal names the first failing condition
+of the first option.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from validator.domain.city import City, LawOfDay
+from validator.domain.money import ZERO, Cents, share_of
+from validator.domain.purses import Purse
+from validator.domain.reasons import Reason
+from validator.domain.rights import AgeRight, Right, refusal_of
+from validator.domain.rules import RiderPays, RuleRow
+from validator.domain.service_time import civil_date
+from validator.domain.usage import Effects, LastBoarding, Usage
+from validator.domain.vocabulary import (
+    AGE_RIGHTS,
+    PURSES_IN_ORDER,
+    RIGHTS_IN_ORDER,
+    Category,
+    FareMedium,
+    MediumKind,
+    Network,
+    Product,
+    RideClass,
+    Turnstile,
+    class_of,
+)
+
+
+class FareUnknown(LookupError):
+    """No fare is registered for a ride that has a price; the city's fares are incomplete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """How the rider presented himself: a card or uid of a holder, a document, a driver's key, or cash in centavos."""
+
+    kind: MediumKind
+    category: Category | None = None
+    tendered_cents: Cents = ZERO
+
+
+CARD = Medium(MediumKind.CARD)
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """The boarding that a breakdown cut short, resolved from its id (Lei art. 48, VI)."""
+
+    occurred_at: datetime
+    vehicle: str
+    category: Category
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """What the reader saw and when; `network` is None for a line that nobody knows."""
+
+    boarding_id: str
+    occurred_at: datetime
+    line: str
+    network: Network | None
+    vehicle: str
+    medium: Medium
+    continues: Continued | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A person's rights and purses, without any name: registered rights, rights of age, and passes."""
+
+    rights: tuple[Right, ...] = ()
+    ages: tuple[AgeRight, ...] = ()
+    purses: tuple[Purse, ...] = ()
+
+    def has(self, category: Category, law: LawOfDay) -> bool:
+        """Whether a category is an option of this holder; a right of age is one only while the age test holds."""
+        if category in AGE_RIGHTS:
+            return self._of_age(category, law)
+        return any(right.category is category for right in self.rights)
+
+    def refusal_of_right(self, category: Category, law: LawOfDay) -> Reason | None:
+        """Why an option's right does not hold on the day; None when it does."""
+        if category in AGE_RIGHTS:
+            return None if self._of_age(category, law) else Reason.RIGHT_ENDED
+        return refusal_of((right for right in self.rights if right.category is category), law.day)
+
+    def purses_of(self, product: Product) -> list[Purse]:
+        """The purses of one product, over all networks."""
+        return [purse for purse in self.purses if purse.product is product]
+
+    def _of_age(self, category: Category, law: LawOfDay) -> bool:
+        return any(age.category is category and age.period.holds_on(law.day) for age in self.ages)
+
+
+NOBODY = Holder()
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What an accepted boarding consumes: a pass of the purse named, and perhaps a place in the month's cap."""
+
+    product: str
+    counts_cap: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The rider may pass. fare = rider + city + operator, in centavos, always.
+
+    Attributes:
+        category: What the rider travels as.
+        rule: The rule row that says so, with its legal basis.
+        fare_cents: The fare of the ride; of a purse, the face fare of the pass used.
+        rider_cents: The rider's part.
+        city_cents: What the city repays.
+        operator_cents: What nobody repays and the operator bears.
+        turnstile: What the turnstile does.
+        uses: What is consumed, or None.
+        change_cents: Change of cash tendered.
+        personal: Whether it is by a personal right, which may not be used again at once (passback).
+        continued: Whether it continues a ride that a breakdown cut short.
+    """
+
+    category: Category
+    rule: RuleRow
+    fare_cents: Cents
+    rider_cents: Cents
+    city_cents: Cents
+    operator_cents: Cents
+    turnstile: Turnstile
+    uses: Uses | None = None
+    change_cents: Cents = ZERO
+    personal: bool = False
+    continued: bool = False
+
+    @property
+    def ride_class(self) -> RideClass:
+        """The class that a device may see."""
+        return class_of(self.category)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The rider may not pass on this medium; the reason names the first failing condition of the first option."""
+
+    reason: Reason
+    turnstile: Turnstile = Turnstile.HOLD
+
+
+Decision = Accepted | Refused
+
+
+def decide(tap: Tap, holder: Holder | None, usage: Usage, city: City) -> Decision:
+    """Decide one boarding by the law of the tap's civil day.
+
+    Args:
+        tap: What the reader saw.
+        holder: Whom the card names; None for a medium that names nobody, or for a card that is in no register.
+        usage: What the holder has consumed so far.
+        city: Rules and fares.
+
+    Raises:
+        FareUnknown: the ride has a price and no fare is registered for it.
+        ValueError: the instant carries no offset.
+    """
+    law = city.on(civil_date(tap.occurred_at))
+    refusal = _refusal_of_medium(tap, holder, city, law)
+    fare = law.fare_cents(tap.network, tap.line, _tariff(tap.medium))
+    if refusal is not None and (fare != 0 or not _forgiven_on_free_days(refusal)):
+        return Refused(refusal)
+    if fare == 0:
+        return _free_day(tap, holder or NOBODY, city, law)
+    if tap.continues is not None and _continues(tap, tap.continues, law):
+        return _carried_on(tap.continues.category, city, law)
+    if tap.medium.kind is MediumKind.CASH:
+        return _pay_cash(tap, fare, law)
+    if tap.medium.category is not None:
+        return _ride_free(tap.medium.category, tap, fare, law, personal=False)
+    return _best_option(tap, holder or NOBODY, usage, fare, city, law)
+
+
+def effects_of(tap: Tap, decision: Accepted, city: City) -> Effects:
+    """What an accepted boarding changes in its holder's usage."""
+    month = city.on(civil_date(tap.occurred_at)).month
+    uses = decision.uses
+    boarding = None
+    if uses is not None or decision.personal or decision.continued:
+        boarding = LastBoarding(tap.boarding_id, tap.occurred_at, tap.vehicle, decision.category)
+    return Effects(month, uses.product if uses else None, bool(uses and uses.counts_cap), boarding, decision.personal)
+
+
+def _tariff(medium: Medium) -> FareMedium:
+    return FareMedium.CASH if medium.kind is MediumKind.CASH else FareMedium.CARD
+
+
+# The medium
+
+
+def _refusal_of_medium(tap: Tap, holder: Holder | None, city: City, law: LawOfDay) -> Reason | None:
+    """Why the medium itself cannot be used: an unknown card, or a category that nobody may key."""
+    kind = tap.medium.kind
+    if kind in (MediumKind.CARD, MediumKind.UID):
+        return Reason.CARD_UNKNOWN if holder is None else None
+    category = Category.FULL if kind is MediumKind.CASH else tap.medium.category
+    if category is None:
+        return Reason.CATEGORY_NOT_KEYABLE
+    rows = [row for row in city.book.rows_of(category) if _proves(kind, row)]
+    if not rows:
+        return Reason.CATEGORY_NOT_KEYABLE
+    if any(row.in_force_on(law.day) for row in rows):
+        return None
+    return Reason.RIGHT_NOT_STARTED if law.day < rows[-1].first_day else Reason.RIGHT_ENDED
+
+
+def _proves(kind: MediumKind, row: RuleRow) -> bool:
+    """Whether a rule lets somebody ride on this medium: a driver's key, an identity document, or money."""
+    if kind is MediumKind.KEY:
+        return row.keyable
+    return row.by_document if kind is MediumKind.DOCUMENT else True
+
+
+def _forgiven_on_free_days(refusal: Reason) -> bool:
+    return refusal in (Reason.RIGHT_NOT_STARTED, Reason.RIGHT_ENDED)
+
+
+# A day without fare
+
+
+def _free_day(tap: Tap, holder: Holder, city: City, law: LawOfDay) -> Accepted:
+    """On a day when the fare is zero every boarding is recorded and nothing is consumed."""
+    category = tap.medium.category or next(_rights_in_force(holder, law), Category.FULL)
+    rule = law.rules.get(category) or city.book.rows_of(category)[0]
+    change = tap.medium.tendered_cents if tap.medium.kind is MediumKind.CASH else ZERO
+    return Accepted(category, rule, ZERO, ZERO, ZERO, ZERO, rule.turnstile, change_cents=change)
+
+
+def _rights_in_force(holder: Holder, law: LawOfDay) -> Iterator[Category]:
+    for category in RIGHTS_IN_ORDER:
+        if category in law.rules and holder.has(category, law) and holder.refusal_of_right(category, law) is None:
+            yield category
+
+
+# A ride cut short by a breakdown
+
+
+def _continues(tap: Tap, cut_short: Continued, law: LawOfDay) -> bool:
+    elapsed = tap.occurred_at - cut_short.occurred_at
+    return tap.vehicle != cut_short.vehicle and timedelta(0) <= elapsed <= law.continuation
+
+
+def _carried_on(category: Category, city: City, law: LawOfDay) -> Accepted:
+    """A continued ride keeps its category, consumes nothing and costs nobody anything (Lei art. 48, VI)."""
+    rule = law.rules.get(category) or city.book.rows_of(category)[-1]
+    personal = category in RIGHTS_IN_ORDER
+    return Accepted(category, rule, ZERO, ZERO, ZERO, ZERO, rule.turnstile, personal=personal, continued=True)
+
+
+# Money
+
+
+def _pay_cash(tap: Tap, fare: Cents | None, law: LawOfDay) -> Decision:
+    """Full fare in money, with change up to ten fares (Lei arts. 48, XII and 49, I; Decreto art. 72)."""
+    if tap.network is None:
+        return Refused(Reason.LINE_UNKNOWN)
+    price = _known(fare)
+    change = Cents(tap.medium.tendered_cents - price)
+    if change < 0:
+        return Refused(Reason.INSUFFICIENT_TENDER)
+    if change > law.max_change_fares * price:
+        return Refused(Reason.CHANGE_ABOVE_LIMIT)
+    rule = law.rules[Category.FULL]
+    return Accepted(Category.FULL, rule, price, price, ZERO, ZERO, rule.turnstile, change_cents=change)
+
+
+def _known(fare: Cents | None) -> Cents:
+    if fare is None:
+        raise FareUnknown("no fare is registered for this line and day; register one with its act and publish the city")
+    return fare
+
+
+# The options of a holder
+
+
+def _best_option(
+    tap: Tap, holder: Holder, usage: Usage, fare: Cents | None, city: City, law: LawOfDay
+) -> Decision:
+    """Try the holder's options in the order of the law; the first whose conditions hold wins."""
+    refusal: Reason | None = None
+    for outcome in _options(tap, holder, usage, fare, city, law):
+        if isinstance(outcome, Accepted):
+            return outcome
+        refusal = refusal or outcome
+    if refusal is None:
+        refusal = Reason.LINE_UNKNOWN if tap.network is None else Reason.NO_PASSES
+    return Refused(refusal)
+
+
+def _options(
+    tap: Tap, holder: Holder, usage: Usage, fare: Cents | None, city: City, law: LawOfDay
+) -> Iterator[Accepted | Reason]:
+    if tap.medium.kind is MediumKind.CARD:
+        for category in RIGHTS_IN_ORDER:
+            if holder.has(category, law):
+                yield _by_right(category, tap, holder, usage, fare, city, law)
+    for product in PURSES_IN_ORDER:
+        purses = holder.purses_of(product)
+        if purses:
+            yield _by_purse(product, purses, tap, usage, city, law)
+
+
+def _by_right(
+    category: Category, tap: Tap, holder: Holder, usage: Usage, fare: Cents | None, city: City, law: LawOfDay
+) -> Accepted | Reason:
+    """One personal right: conditions fail in the order right, line, cap, passes, passback."""
+    rule = law.rules.get(category)
+    if rule is None:
+        return city.out_of_force(category, law.day)
+    refusal = holder.refusal_of_right(category, law)
+    if refusal is not None:
+        return refusal
+    if rule.rider_pays is RiderPays.HALF:
+        return _by_student_pass(rule, tap, holder, usage, law)
+    if tap.network is not None and tap.network not in rule.networks:
+        return Reason.NOT_VALID_ON_LINE
+    if _is_passback(tap, usage, law):
+        return Reason.PASSBACK
+    return _ride_free(category, tap, fare, law, personal=True)
+
+
+def _by_student_pass(rule: RuleRow, tap: Tap, holder: Holder, usage: Usage, law: LawOfDay) -> Accepted | Reason:
+    """Half fare on an urban line, with a pass bought in advance, under the cap (Lei art. 48, X; Decreto art. 70)."""
+    if tap.network is None:
+        return Reason.LINE_UNKNOWN
+    if tap.network not in rule.networks:
+        return Reason.NOT_VALID_ON_LINE
+    if law.student_cap is not None and usage.half_fare.get(law.month, 0) >= law.student_cap:
+        return Reason.STUDENT_CAP_REACHED
+    purse = next((p for p in holder.purses_of(Product.STUDENT) if p.network is tap.network), None)
+    if purse is None or usage.remaining(purse.key, purse.bought) <= 0:
+        return Reason.NO_PASSES
+    if _is_passback(tap, usage, law):
+        return Reason.PASSBACK
+    return _spend(purse, rule, usage, counts_cap=True) or Reason.NO_PASSES
+
+
+def _by_purse(
+    product: Product, purses: list[Purse], tap: Tap, usage: Usage, city: City, law: LawOfDay
+) -> Accepted | Reason:
+    """Full fare from a purse that is valid on the line; it may pay for a companion, so passback does not apply."""
+    category = Category(product.value)
+    rule = law.rules.get(category)
+    if rule is None:
+        return city.out_of_force(category, law.day)
+    if tap.network is None:
+        return Reason.LINE_UNKNOWN
+    purse = next((p for p in purses if p.network is tap.network), None)
+    if purse is None:
+        return Reason.NOT_VALID_ON_LINE
+    if usage.remaining(purse.key, purse.bought) <= 0:
+        return Reason.NO_PASSES
+    return _spend(purse, rule, usage, counts_cap=False) or Reason.NO_PASSES
+
+
+def _is_passback(tap: Tap, usage: Usage, law: LawOfDay) -> bool:
+    last = usage.last
+    if last is None or last.vehicle != tap.vehicle:
+        return False
+    return timedelta(0) <= tap.occurred_at - last.occurred_at < law.reuse
+
+
+def _spend(purse: Purse, rule: RuleRow, usage: Usage, *, counts_cap: bool) -> Accepted | None:
+    """Use the next pass: fare and rider's part are those of the day on which it was bought."""
+    lot = purse.lot_after(usage.spent(purse.key))
+    if lot is None:
+        return None
+    unpaid = Cents(lot.face_cents - lot.paid_cents)
+    city_cents = share_of(unpaid, rule.repaid_percent)
+    return Accepted(
+        rule.category,
+        rule,
+        lot.face_cents,
+        lot.paid_cents,
+        city_cents,
+        Cents(unpaid - city_cents),
+        rule.turnstile,
+        uses=Uses(purse.key, counts_cap),
+        personal=counts_cap,
+    )
+
+
+def _ride_free(category: Category, tap: Tap, fare: Cents | None, law: LawOfDay, *, personal: bool) -> Accepted:
+    """A gratuity: the rider pays nothing, the city repays its share, the operator bears the rest.
+
+    On a line that nobody knows the ride has no price yet; a person settles it later.
+    """
+    rule = law.rules[category]
+    price = ZERO if tap.network is None else _known(fare)
+    city_cents = share_of(price, rule.repaid_percent)
+    return Accepted(
+        category,
+        rule,
+        price,
+        ZERO,
+        city_cents,
+        Cents(price - city_cents),
+        rule.turnstile,
+        personal=personal,
+    )
+

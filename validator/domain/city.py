@@ -1,0 +1,104 @@
+"""The city as `decide` sees it: rules, fares and lines, gathered once per civil day."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+from validator.domain.fares import Fare, fare_on
+from validator.domain.money import ZERO, Cents
+from validator.domain.reasons import Reason
+from validator.domain.rules import RuleBook, RuleRow
+from validator.domain.service_time import Month, month_of
+from validator.domain.vocabulary import Category, FareMedium, Network
+
+
+@dataclass(frozen=True, slots=True)
+class LawOfDay:
+    """All that the law says on one civil day.
+
+    Attributes:
+        day: The civil day.
+        month: Its civil month.
+        rules: The rule in force of each category that has one.
+        reuse: Time within which a personal right may not be used again on one vehicle.
+        continuation: Time within which a ride cut short by a breakdown may be continued (Lei art. 48, VI).
+        student_cap: Half-fare boardings of a person in the month, None for no cap (Decreto art. 70, d; art. 73).
+        max_change_fares: Largest change, in fares (Decreto art. 72).
+    """
+
+    day: date
+    month: Month
+    rules: Mapping[Category, RuleRow]
+    reuse: timedelta
+    continuation: timedelta
+    student_cap: int | None
+    max_change_fares: int
+    _fares: tuple[Fare, ...]
+    _priced: dict[tuple[Network | None, str, FareMedium], Cents | None] = field(default_factory=dict)
+
+    def fare_cents(self, network: Network | None, line: str, medium: FareMedium) -> Cents | None:
+        """The fare of a ride in centavos; None where nobody knows it.
+
+        A line that nobody knows is free only on a day on which every network is.
+        """
+        key = (network, line, medium)
+        if key not in self._priced:
+            if len(self._priced) > 10_000:
+                self._priced.clear()
+            self._priced[key] = self._price(network, line, medium)
+        return self._priced[key]
+
+    def _price(self, network: Network | None, line: str, medium: FareMedium) -> Cents | None:
+        if network is None:
+            free = all(self._price(known, line, medium) == 0 for known in Network)
+            return ZERO if free else None
+        fare = fare_on(self._fares, network, line, medium, self.day)
+        return None if fare is None else fare.cents
+
+
+@dataclass(frozen=True, slots=True)
+class City:
+    """Rules and fares of a city, in any number of dated versions.
+
+    Attributes:
+        book: Rule table and parameters.
+        fares: All fares.
+    """
+
+    book: RuleBook
+    fares: tuple[Fare, ...]
+    _days: dict[date, LawOfDay] = field(default_factory=dict, compare=False, repr=False)
+
+    def on(self, day: date) -> LawOfDay:
+        """The law of one civil day; gathered once and kept."""
+        law = self._days.get(day)
+        if law is None:
+            if len(self._days) > 1_000:
+                self._days.clear()
+            law = self._days[day] = self._gather(day)
+        return law
+
+    def _gather(self, day: date) -> LawOfDay:
+        rows = ((category, self.book.row_on(category, day)) for category in Category)
+        begun = self.book.art70_effective_from is not None and self.book.art70_effective_from <= day
+        cap = self.book.parameter_on("student_boarding_cap", day) if begun else 0
+        return LawOfDay(
+            day=day,
+            month=month_of(day),
+            rules={category: row for category, row in rows if row is not None},
+            reuse=timedelta(minutes=self.book.parameter_on("reuse_minutes", day)),
+            continuation=timedelta(minutes=self.book.parameter_on("continuation_minutes", day)),
+            student_cap=cap or None,
+            max_change_fares=self.book.parameter_on("max_change_fares", day),
+            _fares=self.fares,
+        )
+
+    def out_of_force(self, category: Category, day: date) -> Reason:
+        """Why a category without a rule on a civil day has none: its first rule has not begun, or its last has ended."""
+        rows = self.book.rows_of(category)
+        return Reason.RIGHT_NOT_STARTED if rows and day < rows[0].first_day else Reason.RIGHT_ENDED
+
+
+def city_of(book: RuleBook, fares: Iterable[Fare]) -> City:
+    """A city from its rules and fares."""
+    return City(book, tuple(fares))

@@ -1,0 +1,326 @@
+"""The rule table and the parameters: the law as dated data, read from a mapping and checked row by row.
+
+Another city, or a later law, is another file and no new code.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from validator.domain.vocabulary import Category, Network, Turnstile
+
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class LawError(ValueError):
+    """The law's data breaks its form; the message names the row and says what to write instead."""
+
+
+class RiderPays(StrEnum):
+    """What the rider pays of the fare under a rule."""
+
+    NOTHING = "nothing"
+    HALF = "half"
+    ALL = "all"
+
+
+class Status(StrEnum):
+    """How sure the city's duty to repay is: `docs/law.md`, disputed readings."""
+
+    FIRM = "firm"
+    DISPUTED = "disputed"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """One dated rule of the law.
+
+    Attributes:
+        id: Name of the row, unique in the table; it stands on every decision and claim line.
+        category: Who the rule is for.
+        first_day: First civil day of the rule.
+        last_day: Last civil day of the rule, None while it is in force.
+        age_from: Completed years from which the rule holds (from 00:00 of that birthday).
+        age_through: Completed years through which the rule holds (until the eve of the next birthday).
+        rider_pays: What the rider pays of the fare.
+        repaid_percent: What the city repays, in percent of the part that the rider does not pay.
+        status: How sure the city's duty to repay is.
+        turnstile: What the turnstile does.
+        networks: Where the rule holds.
+        keyable: Whether the driver may key the category without a card.
+        by_document: Whether any identity document proves the right, without a card.
+        article: The article that makes the rule.
+        amended_by: The law that gave the article this wording, or None.
+        note: What a reader of the table should know, or None.
+    """
+
+    id: str
+    category: Category
+    first_day: date
+    last_day: date | None
+    age_from: int | None
+    age_through: int | None
+    rider_pays: RiderPays
+    repaid_percent: int
+    status: Status
+    turnstile: Turnstile
+    networks: frozenset[Network]
+    keyable: bool
+    by_document: bool
+    article: str
+    amended_by: str | None
+    note: str | None
+
+    def in_force_on(self, day: date) -> bool:
+        """Whether the rule holds on a civil day."""
+        return self.first_day <= day and (self.last_day is None or day <= self.last_day)
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterRow:
+    """A number that an act of the city sets from a day on; `unit` says of what."""
+
+    name: str
+    value: int
+    unit: str
+    first_day: date
+    act: str
+    note: str | None
+
+
+PARAMETERS = {
+    "student_boarding_cap": "boardings",
+    "reuse_minutes": "minutes",
+    "continuation_minutes": "minutes",
+    "max_change_fares": "fares",
+    "clock_ahead_minutes": "minutes",
+    "clock_behind_days": "days",
+    "annul_seconds": "seconds",
+    "window_passes_month": "passes",
+    "window_passes_two_months": "passes",
+    "passes_per_school_day": "passes",
+    "school_days_default": "days",
+    "list_max_age_hours": "hours",
+}
+"""Every parameter that the code reads, with its unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBook:
+    """The whole rule table with its parameters.
+
+    Attributes:
+        rows: All rules, by category and first day.
+        parameters: All parameter rows, by name and first day.
+        art70_effective_from: First day of the cap and the windows of Decreto art. 70 (art. 73), None for never.
+        version: Hash of the whole content; every decision and claim carries it.
+    """
+
+    rows: tuple[RuleRow, ...]
+    parameters: tuple[ParameterRow, ...]
+    art70_effective_from: date | None
+    version: str
+
+    def rows_of(self, category: Category) -> tuple[RuleRow, ...]:
+        """The rules of one category, oldest first."""
+        return tuple(row for row in self.rows if row.category is category)
+
+    def row_on(self, category: Category, day: date) -> RuleRow | None:
+        """The rule of a category in force on a civil day."""
+        return next((row for row in self.rows_of(category) if row.in_force_on(day)), None)
+
+    def parameter_on(self, name: str, day: date) -> int:
+        """The value of a parameter on a civil day; before its first row the first value holds.
+
+        Raises:
+            KeyError: no such parameter.
+        """
+        rows = [row for row in self.parameters if row.name == name]
+        if not rows:
+            raise KeyError(name)
+        begun = [row for row in rows if row.first_day <= day]
+        return (begun[-1] if begun else rows[0]).value
+
+
+def parse_rule_book(data: Mapping[str, Any]) -> RuleBook:
+    """Read a rule table from the mapping that a TOML file holds.
+
+    Raises:
+        LawError: a row is unknown, incomplete, overlaps another or leaves a gap; the message names it.
+    """
+    unknown = sorted(set(data) - {"law", "rule", "parameter"})
+    if unknown:
+        raise LawError(f"unknown table {unknown[0]!r}: a law file has [law], [[rule]] and [[parameter]]")
+    rows = tuple(sorted((_rule_row(raw) for raw in _tables(data, "rule")), key=lambda r: (r.category, r.first_day)))
+    parameters = tuple(
+        sorted((_parameter_row(raw) for raw in _tables(data, "parameter")), key=lambda p: (p.name, p.first_day))
+    )
+    _check_rows(rows)
+    _check_parameters(parameters)
+    law = data.get("law", {})
+    if not isinstance(law, Mapping):
+        raise LawError("[law] is a table with name and art70_effective_from")
+    art70 = law.get("art70_effective_from")
+    if art70 is not None and type(art70) is not date:
+        raise LawError("[law] art70_effective_from is a date such as 1994-12-29, or left out")
+    return RuleBook(rows, parameters, art70, _version(data))
+
+
+def _tables(data: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
+    tables = data.get(name, [])
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, Mapping) for table in tables):
+        raise LawError(f"the law file has no [[{name}]] rows")
+    return tables
+
+
+def _version(data: Mapping[str, Any]) -> str:
+    canonical = json.dumps(data, sort_keys=True, default=str, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+class _Row:
+    """Typed access to the fields of one raw row; every error names the row."""
+
+    def __init__(self, kind: str, raw: Mapping[str, Any], known: set[str]) -> None:
+        self.raw = raw
+        self.name = f"{kind} {raw.get('id') or raw.get('name') or '(without a name)'}"
+        unknown = sorted(set(raw) - known)
+        if unknown:
+            raise self.error(f"unknown field {unknown[0]!r}; known are {', '.join(sorted(known))}")
+
+    def error(self, what: str) -> LawError:
+        return LawError(f"{self.name}: {what}")
+
+    def text(self, field: str) -> str:
+        value = self.raw.get(field)
+        if not isinstance(value, str) or not value.strip():
+            raise self.error(f"{field} is missing; write a text")
+        return value
+
+    def optional_text(self, field: str) -> str | None:
+        return self.text(field) if field in self.raw else None
+
+    def day(self, field: str) -> date:
+        value = self.raw.get(field)
+        if type(value) is not date:
+            raise self.error(f"{field} is missing or no date; write it as 2005-01-06")
+        return value
+
+    def optional_day(self, field: str) -> date | None:
+        return self.day(field) if field in self.raw else None
+
+    def number(self, field: str, highest: int) -> int:
+        value = self.raw.get(field)
+        if type(value) is not int or not 0 <= value <= highest:
+            raise self.error(f"{field} is a whole number from 0 to {highest}, not {value!r}")
+        return value
+
+    def optional_number(self, field: str, highest: int) -> int | None:
+        return self.number(field, highest) if field in self.raw else None
+
+    def flag(self, field: str) -> bool:
+        value = self.raw.get(field, False)
+        if not isinstance(value, bool):
+            raise self.error(f"{field} is true or false, not {value!r}")
+        return value
+
+    def choice(self, field: str, enum: type[E]) -> E:
+        return self.member(field, self.raw.get(field), enum)
+
+    def member(self, field: str, value: object, enum: type[E]) -> E:
+        try:
+            return enum(value)
+        except ValueError:
+            raise self.error(f"{field} {value!r} is unknown; known are {', '.join(enum)}") from None
+
+
+_RULE_FIELDS = {
+    "id", "category", "from", "to", "age_from", "age_through", "rider_pays", "repaid_percent", "status",
+    "turnstile", "networks", "keyable", "by_document", "article", "amended_by", "note",
+}  # fmt: skip
+
+
+def _rule_row(raw: Mapping[str, Any]) -> RuleRow:
+    row = _Row("rule", raw, _RULE_FIELDS)
+    networks = raw.get("networks")
+    if not isinstance(networks, list) or not networks:
+        raise row.error('networks is a list such as ["URBAN", "INTERIOR"]')
+    rule = RuleRow(
+        id=row.text("id"),
+        category=row.choice("category", Category),
+        first_day=row.day("from"),
+        last_day=row.optional_day("to"),
+        age_from=row.optional_number("age_from", 130),
+        age_through=row.optional_number("age_through", 130),
+        rider_pays=row.choice("rider_pays", RiderPays),
+        repaid_percent=row.number("repaid_percent", 100),
+        status=row.choice("status", Status),
+        turnstile=row.choice("turnstile", Turnstile),
+        networks=frozenset(row.member("networks", value, Network) for value in networks),
+        keyable=row.flag("keyable"),
+        by_document=row.flag("by_document"),
+        article=row.text("article"),
+        amended_by=row.optional_text("amended_by"),
+        note=row.optional_text("note"),
+    )
+    _check_sense(row, rule)
+    return rule
+
+
+def _check_sense(row: _Row, rule: RuleRow) -> None:
+    if rule.last_day is not None and rule.last_day < rule.first_day:
+        raise row.error(f"ends on {rule.last_day} before it begins on {rule.first_day}")
+    if (rule.status is Status.NONE) != (rule.repaid_percent == 0):
+        raise row.error("status is none exactly where repaid_percent is 0")
+    if rule.rider_pays is RiderPays.ALL and rule.repaid_percent:
+        raise row.error("the rider pays all, so nothing can be repaid")
+    if rule.turnstile is Turnstile.HOLD:
+        raise row.error("a rule lets somebody ride: turnstile is TURN or NOT_TURNED")
+    by_age = rule.category in (Category.CHILD, Category.ELDER)
+    if by_age != (rule.age_from is not None or rule.age_through is not None):
+        raise row.error("CHILD and ELDER have an age, and no other category has one")
+
+
+def _parameter_row(raw: Mapping[str, Any]) -> ParameterRow:
+    row = _Row("parameter", raw, {"name", "value", "unit", "from", "act", "note"})
+    name = row.text("name")
+    if name not in PARAMETERS:
+        raise row.error(f"unknown parameter; known are {', '.join(sorted(PARAMETERS))}")
+    unit = row.text("unit")
+    if unit != PARAMETERS[name]:
+        raise row.error(f"unit is {PARAMETERS[name]}, not {unit}")
+    return ParameterRow(
+        name, row.number("value", 100_000), unit, row.day("from"), row.text("act"), row.optional_text("note")
+    )
+
+
+def _check_rows(rows: tuple[RuleRow, ...]) -> None:
+    ids = [row.id for row in rows]
+    for row_id in ids:
+        if ids.count(row_id) > 1:
+            raise LawError(f"rule {row_id}: two rows have this id")
+    for category in Category:
+        own = [row for row in rows if row.category is category]
+        if not own:
+            raise LawError(f"category {category} has no rule row; every category needs one")
+        for before, after in zip(own, own[1:], strict=False):
+            if before.last_day is None or before.last_day >= after.first_day:
+                raise LawError(f"rule {before.id}: overlaps {after.id}, which begins on {after.first_day}")
+            if before.last_day + timedelta(days=1) != after.first_day:
+                raise LawError(f"rule {before.id}: leaves a gap after {before.last_day} until {after.id} begins")
+
+
+def _check_parameters(rows: tuple[ParameterRow, ...]) -> None:
+    names = {row.name for row in rows}
+    for name in sorted(PARAMETERS):
+        if name not in names:
+            raise LawError(f"parameter {name}: missing; every parameter needs a row with its act")
+    for before, after in zip(rows, rows[1:], strict=False):
+        if (before.name, before.first_day) == (after.name, after.first_day):
+            raise LawError(f"parameter {after.name}: two rows begin on {after.first_day}")

@@ -1,0 +1,131 @@
+"""Usage: what a holder has consumed. All counts only grow; what is given back is counted apart."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from validator.domain.service_time import Month
+from validator.domain.vocabulary import Category
+
+MONTHS_KEPT = 4
+"""Civil months of half-fare counts that stay in usage; a tap older than 45 days is never counted, so two would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastBoarding:
+    """A boarding by a personal right, kept for passback, annulment and continuation."""
+
+    boarding_id: str
+    occurred_at: datetime
+    vehicle: str
+    category: Category
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What one boarding changes in its holder's usage.
+
+    Attributes:
+        month: Civil month of the boarding.
+        uses: Key of the purse that gives one pass, or None.
+        counts_cap: Whether it counts as a half-fare boarding of the month.
+        boarding: The boarding itself, where a breakdown or a second tap may refer to it.
+        personal: Whether it was by a personal right.
+    """
+
+    month: Month
+    uses: str | None
+    counts_cap: bool
+    boarding: LastBoarding | None
+    personal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The counts of one holder.
+
+    Attributes:
+        half_fare: Half-fare boardings by civil month, over all cards of the person.
+        used: Passes used, by purse key.
+        returned: Passes given back by annulments, by purse key.
+        refunded: Passes paid back in money, by purse key.
+        last: The latest boarding by a personal right.
+        before: The one before it.
+        by_purse: The latest boarding paid from a purse, while it is later than `last`.
+    """
+
+    half_fare: Mapping[Month, int] = field(default_factory=dict)
+    used: Mapping[str, int] = field(default_factory=dict)
+    returned: Mapping[str, int] = field(default_factory=dict)
+    refunded: Mapping[str, int] = field(default_factory=dict)
+    last: LastBoarding | None = None
+    before: LastBoarding | None = None
+    by_purse: LastBoarding | None = None
+
+    @property
+    def latest(self) -> LastBoarding | None:
+        """The holder's latest boarding of any kind: the one that a breakdown may have cut short."""
+        return self.by_purse or self.last
+
+    def spent(self, purse: str) -> int:
+        """Passes of a purse that are gone by rides: used less returned."""
+        return self.used.get(purse, 0) - self.returned.get(purse, 0)
+
+    def remaining(self, purse: str, bought: int) -> int:
+        """Passes left of a purse: bought - refunded - used + returned."""
+        return bought - self.refunded.get(purse, 0) - self.spent(purse)
+
+    def after(self, effects: Effects) -> "Usage":
+        """Usage after a boarding, whatever the order in which boardings arrive."""
+        usage = self
+        if effects.uses is not None:
+            usage = replace(usage, used=_grown(usage.used, effects.uses, 1))
+        if effects.counts_cap:
+            usage = replace(usage, half_fare=_counted(usage.half_fare, effects.month, 1))
+        return usage if effects.boarding is None else usage._remembering(effects.boarding, personal=effects.personal)
+
+    def annulled(self, effects: Effects) -> "Usage":
+        """Usage after the annulment of a boarding: the pass and the place in the cap are given back."""
+        usage = self
+        if effects.uses is not None:
+            usage = replace(usage, returned=_grown(usage.returned, effects.uses, 1))
+        if effects.counts_cap:
+            usage = replace(usage, half_fare=_counted(usage.half_fare, effects.month, -1))
+        return usage if effects.boarding is None else usage._forgetting(effects.boarding.boarding_id)
+
+    def _remembering(self, boarding: LastBoarding, *, personal: bool) -> "Usage":
+        personals = [b for b in (self.last, self.before, boarding if personal else None) if b is not None]
+        last, before = _two_newest(personals)
+        purses = [b for b in (self.by_purse, None if personal else boarding) if b is not None]
+        by_purse, _ = _two_newest(purses)
+        if by_purse is not None and last is not None and _age_order(by_purse) < _age_order(last):
+            by_purse = None
+        return replace(self, last=last, before=before, by_purse=by_purse)
+
+    def _forgetting(self, boarding_id: str) -> "Usage":
+        kept = [b for b in (self.last, self.before) if b is not None and b.boarding_id != boarding_id]
+        last, before = _two_newest(kept)
+        by_purse = self.by_purse
+        if by_purse is not None and by_purse.boarding_id == boarding_id:
+            by_purse = None
+        return replace(self, last=last, before=before, by_purse=by_purse)
+
+
+def _age_order(boarding: LastBoarding) -> tuple[datetime, str]:
+    return (boarding.occurred_at, boarding.boarding_id)
+
+
+def _two_newest(boardings: list[LastBoarding]) -> tuple[LastBoarding | None, LastBoarding | None]:
+    newest = sorted(boardings, key=_age_order, reverse=True)[:2]
+    return (newest[0] if newest else None, newest[1] if len(newest) > 1 else None)
+
+
+def _grown(counts: Mapping[str, int], key: str, by: int) -> dict[str, int]:
+    return {**counts, key: counts.get(key, 0) + by}
+
+
+def _counted(counts: Mapping[Month, int], month: Month, by: int) -> dict[Month, int]:
+    """Counts with one month changed; months without boardings and months long past are left out."""
+    changed = {**counts, month: counts.get(month, 0) + by}
+    kept = sorted((m for m, n in changed.items() if n > 0), reverse=True)[:MONTHS_KEPT]
+    return {m: changed[m] for m in sorted(kept)}
