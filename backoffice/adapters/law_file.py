@@ -1,0 +1,49 @@
+"""The rule table as a TOML file: the one in the package, or another city's by path."""
+
+import tomllib
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from validator.domain.rules import LawError, RuleBook, parse_rule_book
+
+PACKAGED = "pato_branco.toml"
+"""The law of Pato Branco, which the package carries."""
+
+
+def packaged_law() -> RuleBook:
+    """The rule table that the package carries.
+
+    Raises:
+        LawError: the table breaks its form; the message names file and row.
+    """
+    return _parsed(PACKAGED, resources.files("validator.domain") / "law" / PACKAGED)
+
+
+def law_from(path: Path | None) -> RuleBook:
+    """The rule table of a file, or the packaged one for None.
+
+    Raises:
+        LawError: the file cannot be read, is no TOML (the message names the line) or breaks the form (it names the row).
+    """
+    return packaged_law() if path is None else _parsed(str(path), path)
+
+
+def _parsed(name: str, source: Traversable) -> RuleBook:
+    try:
+        raw = source.read_bytes()
+    except OSError as error:
+        raise LawError(f"{name}: cannot be read ({error.strerror}); name a law file in TOML") from error
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raise LawError(f"{name}: line 1 begins with a byte order mark; save the file as UTF-8 without it")
+    try:
+        data = tomllib.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise LawError(f"{name}: line {line} is not UTF-8; save the file as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise LawError(f"{name}: no TOML: {error}") from error
+    try:
+        return parse_rule_book(data)
+    except LawError as error:
+        raise LawError(f"{name}: {error}") from error

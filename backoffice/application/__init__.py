@@ -1,0 +1,1 @@
+"""Use cases of the back office: one file per verb."""
