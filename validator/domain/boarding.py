@@ -193,7 +193,9 @@ def effects_of(tap: Tap, decision: Accepted, city: City) -> Effects:
     boarding = None
     if uses is not None or decision.personal or decision.continued:
         boarding = LastBoarding(tap.boarding_id, tap.occurred_at, tap.vehicle, decision.category)
-    return Effects(month, uses.product if uses else None, bool(uses and uses.counts_cap), boarding, decision.personal)
+    return Effects(
+        month, uses.product if uses else None, bool(uses and uses.counts_cap), boarding, decision.personal
+    )
 
 
 def _tariff(medium: Medium) -> FareMedium:
@@ -243,7 +245,11 @@ def _free_day(tap: Tap, holder: Holder, city: City, law: LawOfDay) -> Accepted:
 
 def _rights_in_force(holder: Holder, law: LawOfDay) -> Iterator[Category]:
     for category in RIGHTS_IN_ORDER:
-        if category in law.rules and holder.has(category, law) and holder.refusal_of_right(category, law) is None:
+        if (
+            category in law.rules
+            and holder.has(category, law)
+            and holder.refusal_of_right(category, law) is None
+        ):
             yield category
 
 
@@ -281,7 +287,9 @@ def _pay_cash(tap: Tap, fare: Cents | None, law: LawOfDay) -> Decision:
 
 def _known(fare: Cents | None) -> Cents:
     if fare is None:
-        raise FareUnknown("no fare is registered for this line and day; register one with its act and publish the city")
+        raise FareUnknown(
+            "no fare is registered for this line and day; register one with its act and publish the city"
+        )
     return fare
 
 
@@ -334,7 +342,9 @@ def _by_right(
     return _ride_free(category, tap, fare, law, personal=True)
 
 
-def _by_student_pass(rule: RuleRow, tap: Tap, holder: Holder, usage: Usage, law: LawOfDay) -> Accepted | Reason:
+def _by_student_pass(
+    rule: RuleRow, tap: Tap, holder: Holder, usage: Usage, law: LawOfDay
+) -> Accepted | Reason:
     """Half fare on an urban line, with a pass bought in advance, under the cap (Lei art. 48, X; Decreto art. 70)."""
     if tap.network is None:
         return Reason.LINE_UNKNOWN
@@ -395,7 +405,9 @@ def _spend(purse: Purse, rule: RuleRow, usage: Usage, *, counts_cap: bool) -> Ac
     )
 
 
-def _ride_free(category: Category, tap: Tap, fare: Cents | None, law: LawOfDay, *, personal: bool) -> Accepted:
+def _ride_free(
+    category: Category, tap: Tap, fare: Cents | None, law: LawOfDay, *, personal: bool
+) -> Accepted:
     """A gratuity: the rider pays nothing, the city repays its share, the operator bears the rest.
 
     On a line that nobody knows the ride has no price yet; a person settles it later.
@@ -413,4 +425,3 @@ def _ride_free(category: Category, tap: Tap, fare: Cents | None, law: LawOfDay, 
         rule.turnstile,
         personal=personal,
     )
-

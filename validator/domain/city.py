@@ -94,7 +94,7 @@ class City:
         )
 
     def out_of_force(self, category: Category, day: date) -> Reason:
-        """Why a category without a rule on a civil day has none: its first rule has not begun, or its last has ended."""
+        """Why a category has no rule on a civil day: its first has not begun, or its last has ended."""
         rows = self.book.rows_of(category)
         return Reason.RIGHT_NOT_STARTED if rows and day < rows[0].first_day else Reason.RIGHT_ENDED
 

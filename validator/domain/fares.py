@@ -1,5 +1,6 @@
 """Fares: centavos by network, line, medium and civil day, each with the act that set it (Lei arts. 63 and 66, IV)."""
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -66,7 +67,9 @@ def check_fares(fares: Iterable[Fare], networks: Iterable[Network]) -> None:
     seen: dict[tuple[Network, str | None, FareMedium | None], list[Fare]] = {}
     for fare in fares:
         if fare.cents < 0:
-            raise FareError(f"fare of {fare.network} from {fare.first_day}: {fare.cents} centavos is below zero")
+            raise FareError(
+                f"fare of {fare.network} from {fare.first_day}: {fare.cents} centavos is below zero"
+            )
         if fare.last_day is not None and fare.last_day < fare.first_day:
             raise FareError(f"fare of {fare.network} from {fare.first_day}: ends before it begins")
         seen.setdefault((fare.network, fare.line, fare.medium), []).append(fare)
@@ -74,7 +77,9 @@ def check_fares(fares: Iterable[Fare], networks: Iterable[Network]) -> None:
         _check_overlap(rows)
     for network in networks:
         if not any(key == (network, None, None) and _runs(rows) for key, rows in seen.items()):
-            raise FareError(f"network {network} has no running fare for all lines and media; register one with its act")
+            raise FareError(
+                f"network {network} has no running fare for all lines and media; register one with its act"
+            )
 
 
 def _runs(rows: list[Fare]) -> bool:
@@ -83,10 +88,12 @@ def _runs(rows: list[Fare]) -> bool:
 
 def _check_overlap(rows: list[Fare]) -> None:
     running = sorted((f for f in rows if f.last_day is None), key=lambda f: f.first_day)
-    for before, after in zip(running, running[1:], strict=False):
+    for before, after in itertools.pairwise(running):
         if before.first_day == after.first_day:
             raise FareError(f"two fares of {after.network} begin on {after.first_day}")
     days = sorted((f for f in rows if f.last_day is not None), key=lambda f: f.first_day)
-    for before, after in zip(days, days[1:], strict=False):
+    for before, after in itertools.pairwise(days):
         if before.last_day is not None and before.last_day >= after.first_day:
-            raise FareError(f"fare of {before.network} for {before.first_day}: overlaps the one from {after.first_day}")
+            raise FareError(
+                f"fare of {before.network} for {before.first_day}: overlaps the one from {after.first_day}"
+            )

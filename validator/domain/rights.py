@@ -64,7 +64,9 @@ def age_rights(birth: date, book: RuleBook) -> tuple[AgeRight, ...]:
     Decreto art. 69, I (child) and Lei art. 48, IX (elder); a birthday counts from its 00:00.
     """
     rows = (row for row in book.rows if row.category in AGE_RIGHTS)
-    rights = (AgeRight(row.category, period) for row in rows if (period := _age_period(birth, row)) is not None)
+    rights = (
+        AgeRight(row.category, period) for row in rows if (period := _age_period(birth, row)) is not None
+    )
     return tuple(sorted(rights, key=lambda right: right.period.first))
 
 

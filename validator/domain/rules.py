@@ -4,6 +4,7 @@ Another city, or a later law, is another file and no new code.
 """
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from validator.domain.vocabulary import Category, Network, Turnstile
-
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -157,9 +157,13 @@ def parse_rule_book(data: Mapping[str, Any]) -> RuleBook:
     unknown = sorted(set(data) - {"law", "rule", "parameter"})
     if unknown:
         raise LawError(f"unknown table {unknown[0]!r}: a law file has [law], [[rule]] and [[parameter]]")
-    rows = tuple(sorted((_rule_row(raw) for raw in _tables(data, "rule")), key=lambda r: (r.category, r.first_day)))
+    rows = tuple(
+        sorted((_rule_row(raw) for raw in _tables(data, "rule")), key=lambda r: (r.category, r.first_day))
+    )
     parameters = tuple(
-        sorted((_parameter_row(raw) for raw in _tables(data, "parameter")), key=lambda p: (p.name, p.first_day))
+        sorted(
+            (_parameter_row(raw) for raw in _tables(data, "parameter")), key=lambda p: (p.name, p.first_day)
+        )
     )
     _check_rows(rows)
     _check_parameters(parameters)
@@ -235,7 +239,7 @@ class _Row:
 
     def member(self, field: str, value: object, enum: type[E]) -> E:
         try:
-            return enum(value)
+            return enum(str(value))
         except ValueError:
             raise self.error(f"{field} {value!r} is unknown; known are {', '.join(enum)}") from None
 
@@ -309,11 +313,13 @@ def _check_rows(rows: tuple[RuleRow, ...]) -> None:
         own = [row for row in rows if row.category is category]
         if not own:
             raise LawError(f"category {category} has no rule row; every category needs one")
-        for before, after in zip(own, own[1:], strict=False):
+        for before, after in itertools.pairwise(own):
             if before.last_day is None or before.last_day >= after.first_day:
                 raise LawError(f"rule {before.id}: overlaps {after.id}, which begins on {after.first_day}")
             if before.last_day + timedelta(days=1) != after.first_day:
-                raise LawError(f"rule {before.id}: leaves a gap after {before.last_day} until {after.id} begins")
+                raise LawError(
+                    f"rule {before.id}: leaves a gap after {before.last_day} until {after.id} begins"
+                )
 
 
 def _check_parameters(rows: tuple[ParameterRow, ...]) -> None:
@@ -321,6 +327,6 @@ def _check_parameters(rows: tuple[ParameterRow, ...]) -> None:
     for name in sorted(PARAMETERS):
         if name not in names:
             raise LawError(f"parameter {name}: missing; every parameter needs a row with its act")
-    for before, after in zip(rows, rows[1:], strict=False):
+    for before, after in itertools.pairwise(rows):
         if (before.name, before.first_day) == (after.name, after.first_day):
             raise LawError(f"parameter {after.name}: two rows begin on {after.first_day}")

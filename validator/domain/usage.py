@@ -82,7 +82,11 @@ class Usage:
             usage = replace(usage, used=_grown(usage.used, effects.uses, 1))
         if effects.counts_cap:
             usage = replace(usage, half_fare=_counted(usage.half_fare, effects.month, 1))
-        return usage if effects.boarding is None else usage._remembering(effects.boarding, personal=effects.personal)
+        return (
+            usage
+            if effects.boarding is None
+            else usage._remembering(effects.boarding, personal=effects.personal)
+        )
 
     def annulled(self, effects: Effects) -> "Usage":
         """Usage after the annulment of a boarding: the pass and the place in the cap are given back."""

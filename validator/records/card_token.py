@@ -1,0 +1,73 @@
+"""A card's token: 18 bytes of fields and 64 bytes of Ed25519 signature, written in base32 for QR codes and readers.
+
+It holds no personal data: a version, the city's key, the hot holder id, the card number and its issue.
+"""
+
+import base64
+import binascii
+import hashlib
+import struct
+
+import msgspec
+
+_FIELDS = struct.Struct(">BH8s6sB")
+_SIGNATURE_BYTES = 64
+_DOMAIN = b"catraca-card-1\x00"
+TOKEN_VERSION = 1
+
+
+class TokenError(ValueError):
+    """A text that is no card token."""
+
+
+class CardToken(msgspec.Struct, frozen=True, gc=False):
+    """The fields of a token with its signature.
+
+    Attributes:
+        key_id: Which key of the city signed it.
+        holder_id: Hot holder id, 16 hexadecimal digits.
+        card_number: Number of the card.
+        issue: Issue of the card: 1 for the first, 2 for the second via.
+        signature: Ed25519 over `signed_bytes`.
+    """
+
+    key_id: int
+    holder_id: str
+    card_number: int
+    issue: int
+    signature: bytes = b""
+
+    def fields(self) -> bytes:
+        """The fields as bytes."""
+        number = self.card_number.to_bytes(6, "big")
+        return _FIELDS.pack(TOKEN_VERSION, self.key_id, bytes.fromhex(self.holder_id), number, self.issue)
+
+    def signed_bytes(self) -> bytes:
+        """What the city's key signs."""
+        return _DOMAIN + self.fields()
+
+    def text(self) -> str:
+        """The token as the card carries it: base32 without padding, 132 characters."""
+        return base64.b32encode(self.fields() + self.signature).decode().rstrip("=")
+
+    def hash(self) -> bytes:
+        """The first 8 bytes of the SHA-256 of the token's bytes: what a snapshot keeps of a live token."""
+        return hashlib.sha256(self.fields() + self.signature).digest()[:8]
+
+
+def read_token(text: str) -> CardToken:
+    """Read a token's text, without judging its signature.
+
+    Raises:
+        TokenError: not base32, another length, or another version.
+    """
+    try:
+        raw = base64.b32decode(text + "=" * (-len(text) % 8))
+    except (binascii.Error, ValueError):
+        raise TokenError("not a base32 text") from None
+    if len(raw) != _FIELDS.size + _SIGNATURE_BYTES:
+        raise TokenError(f"{len(raw)} bytes instead of {_FIELDS.size + _SIGNATURE_BYTES}")
+    version, key_id, holder, number, issue = _FIELDS.unpack_from(raw)
+    if version != TOKEN_VERSION:
+        raise TokenError(f"version {version}")
+    return CardToken(key_id, holder.hex(), int.from_bytes(number, "big"), issue, raw[_FIELDS.size :])

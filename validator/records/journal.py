@@ -1,0 +1,206 @@
+"""The journal: one entry for each sequence of a device, and the answer that is kept for replay."""
+
+from uuid import UUID
+
+import msgspec
+
+from validator.records.packing import Packed, pack, unpack
+from validator.records.usage import EffectRecord
+
+
+class AnswerRecord(Packed, frozen=True):
+    """What was answered to a boarding; amounts in centavos, instants in microseconds.
+
+    Attributes:
+        reason: Code of the reason; 0 is accepted.
+        category: Code of the category, None for a refusal without one.
+        fare_cents, rider_cents, change_cents: Parts that the device may know.
+        turnstile: Code of what the turnstile does.
+        month_boardings: Half-fare boardings left in the month, None where the ride counts in no cap.
+        passes: Passes left in the purse that was used, None where none was.
+        rules: Version of the rule table.
+        device: Device that posted it; only this one may annul it.
+        holder: Holder whom it counts for, None for a boarding of nobody.
+        occurred_micros: The device's own instant of the tap.
+        effect: What it changed in usage, None for nothing.
+        undone: Whether its effect was taken back (annulled, or the rider was held).
+        released: What the device did: None until its release arrives.
+        dated_micros: The instant that the service decided on where it did not believe the device's clock.
+        city_cents: What the city would repay; journal and verdict only, never sent online.
+    """
+
+    reason: int
+    category: int | None
+    fare_cents: int
+    rider_cents: int
+    change_cents: int
+    turnstile: int
+    month_boardings: int | None
+    passes: int | None
+    rules: str
+    device: str
+    holder: str | None
+    occurred_micros: int
+    effect: EffectRecord | None = None
+    undone: bool = False
+    released: bool | None = None
+    dated_micros: int | None = None
+    city_cents: int = 0
+
+
+class JournalEntry(Packed, frozen=True):
+    """One entry of a shard's journal stream; the ingester writes it as exactly one row.
+
+    Attributes:
+        kind: Code of `EntryKind`.
+        device: Device.
+        epoch: Its epoch.
+        seq: Its sequence; 0 for a head, which has none.
+        digest: SHA-256 over the device id and the exact bytes.
+        received_micros: When the service received it.
+        batch: Whether it came in a batch.
+        boarding: Raw bytes of the boarding id, None where none could be read.
+        occurred_micros: The device's own instant.
+        dated_micros: The instant that decides: age, fare, rule, cap and month follow it.
+        line, vehicle, trip: As the tap says.
+        medium: Code of the medium's kind.
+        keyed: Code of the category that the driver keyed or that a document proves.
+        document: Kind of the document shown.
+        tendered_cents: Cash tendered.
+        holder: Holder named by the token.
+        card_number, card_issue: Card.
+        revision: Revision of the holder's snapshot that the decision saw.
+        city_revision: Revision of the city that the decision saw.
+        reason, category, rule, rules: The decision: codes, id of the rule row, version of the rule table.
+        fare_cents, rider_cents, city_cents, operator_cents, change_cents: The decision's parts.
+        turnstile: Code of what the turnstile does.
+        effects: What changed in the holder's usage, in order.
+        continues: Raw bytes of the id of the boarding that this one continues.
+        released: Of a release: whether the rider was let through.
+        ride_class: Of a release: the class released on.
+        purse: Of a release: the purse released on.
+        list_version: Of a release: version of the list that the device decided with.
+        online: Of a release: whether the device had the server's answer.
+        flags: `Flag`s.
+        raw: The exact bytes of a rejected entry; of a head, the head's message.
+        note: Why an entry was rejected, or what a conflict was about.
+    """
+
+    kind: int
+    device: str
+    epoch: int
+    seq: int
+    digest: bytes
+    received_micros: int
+    batch: bool = False
+    boarding: bytes | None = None
+    occurred_micros: int | None = None
+    dated_micros: int | None = None
+    line: str | None = None
+    vehicle: str | None = None
+    trip: str | None = None
+    medium: int | None = None
+    keyed: int | None = None
+    document: str | None = None
+    tendered_cents: int | None = None
+    holder: str | None = None
+    card_number: int | None = None
+    card_issue: int | None = None
+    revision: int | None = None
+    city_revision: int | None = None
+    reason: int | None = None
+    category: int | None = None
+    rule: str | None = None
+    rules: str | None = None
+    fare_cents: int = 0
+    rider_cents: int = 0
+    city_cents: int = 0
+    operator_cents: int = 0
+    change_cents: int = 0
+    turnstile: int | None = None
+    effects: tuple[EffectRecord, ...] = ()
+    continues: bytes | None = None
+    released: bool | None = None
+    ride_class: str | None = None
+    purse: str | None = None
+    list_version: int | None = None
+    online: bool | None = None
+    flags: int = 0
+    raw: bytes | None = None
+    note: str | None = None
+
+
+class HeadRecord(Packed, frozen=True):
+    """A signed head of a device's chain: covers all entries of the epoch up to `seq`."""
+
+    seq: int
+    head: bytes
+    signature: bytes
+    closing: bool = False
+
+
+class IdRecord(Packed, frozen=True):
+    """What stands under a boarding id: the first 16 bytes of its tap's digest, and its home shard."""
+
+    digest: bytes
+    home: int
+
+
+_answer_decoder = msgspec.msgpack.Decoder(AnswerRecord)
+_entry_decoder = msgspec.msgpack.Decoder(JournalEntry)
+_head_decoder = msgspec.msgpack.Decoder(HeadRecord)
+_id_decoder = msgspec.msgpack.Decoder(IdRecord)
+
+
+def pack_answer(record: AnswerRecord) -> bytes:
+    """An answer as bytes."""
+    return pack(record)
+
+
+def unpack_answer(data: bytes) -> AnswerRecord:
+    """An answer from its bytes."""
+    return unpack(data, _answer_decoder)
+
+
+def pack_entry(entry: JournalEntry) -> bytes:
+    """A journal entry as bytes."""
+    return pack(entry)
+
+
+def unpack_entry(data: bytes) -> JournalEntry:
+    """A journal entry from its bytes.
+
+    Raises:
+        RecordError: a poison entry.
+    """
+    return unpack(data, _entry_decoder)
+
+
+def pack_head(record: HeadRecord) -> bytes:
+    """A head as bytes."""
+    return pack(record)
+
+
+def unpack_head(data: bytes) -> HeadRecord:
+    """A head from its bytes."""
+    return unpack(data, _head_decoder)
+
+
+def pack_id(digest: bytes, home: int) -> bytes:
+    """What stands under a boarding id, as bytes: digest and home shard, without a frame."""
+    return digest[:16] + bytes((home,))
+
+
+def unpack_id(data: bytes) -> IdRecord:
+    """What stands under a boarding id."""
+    return IdRecord(bytes(data[:16]), data[16])
+
+
+def boarding_uuid(raw: bytes) -> UUID:
+    """The boarding id of its raw bytes."""
+    return UUID(bytes=raw)
+
+
+STREAM_FIELD_ENTRY = b"e"
+STREAM_FIELD_COMMIT = b"n"
+STREAM_FIELD_GENERATION = b"g"

@@ -1,0 +1,89 @@
+"""How records become bytes: a version byte, then MessagePack of an array whose fields are only ever appended."""
+
+import struct
+from datetime import UTC, date, datetime, timedelta
+from typing import TypeVar
+
+import msgspec
+
+VERSION = b"\x01"
+
+T = TypeVar("T")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_REVISION = struct.Struct(">Q")
+_encoder = msgspec.msgpack.Encoder()
+
+
+class RecordError(ValueError):
+    """Bytes that are no record of this kind or of a version that this program does not know."""
+
+
+class Packed(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Base of all records: an array on the wire, so that field names cost nothing. Append fields, with defaults."""
+
+
+def pack(record: Packed, prefix: bytes = b"") -> bytes:
+    """A record as bytes."""
+    return VERSION + prefix + _encoder.encode(record)
+
+
+def unpack(data: bytes, decoder: msgspec.msgpack.Decoder[T], prefix: int = 0) -> T:
+    """A record from its bytes.
+
+    Raises:
+        RecordError: another version, or damaged bytes.
+    """
+    if data[:1] != VERSION:
+        raise RecordError(
+            f"record of version {data[:1].hex() or 'none'}; this program reads version {VERSION.hex()}"
+        )
+    try:
+        return decoder.decode(memoryview(data)[1 + prefix :])
+    except msgspec.MsgspecError as error:
+        raise RecordError(f"damaged record: {error}") from error
+
+
+def pack_revised(record: Packed, revision: int) -> bytes:
+    """A record of the publisher: its revision (8 bytes, big-endian) follows the version byte.
+
+    A script may so compare two records without reading them; an older one never replaces a newer.
+    """
+    return pack(record, _REVISION.pack(revision))
+
+
+def revision_of(data: bytes) -> int:
+    """The revision that leads a record of the publisher.
+
+    Raises:
+        RecordError: too short to hold one.
+    """
+    if len(data) <= _REVISION.size:
+        raise RecordError("record too short to hold a revision")
+    return int(_REVISION.unpack_from(data, 1)[0])
+
+
+def unpack_revised(data: bytes, decoder: msgspec.msgpack.Decoder[T]) -> T:
+    """A record of the publisher from its bytes."""
+    return unpack(data, decoder, _REVISION.size)
+
+
+def to_micros(instant: datetime) -> int:
+    """An instant as microseconds since 1970 in UTC."""
+    return (instant - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """The instant of a number of microseconds since 1970, in UTC."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def to_ordinal(day: date | None) -> int | None:
+    """A civil day as its proleptic ordinal."""
+    return None if day is None else day.toordinal()
+
+
+def from_ordinal(number: int | None) -> date | None:
+    """The civil day of an ordinal."""
+    return None if number is None else date.fromordinal(number)

@@ -1,0 +1,199 @@
+"""What the publisher and the ingester write of holders and devices into Redis.
+
+A holder's snapshot has no name, no CPF and no birth date.
+"""
+
+import msgspec
+
+from validator.domain.boarding import Holder
+from validator.domain.money import Cents
+from validator.domain.purses import Lot, Purse
+from validator.domain.rights import AgeRight, Period, Right
+from validator.records.codes import CATEGORIES, CATEGORY_CODE, NETWORK_CODE, NETWORKS, PRODUCT_CODE, PRODUCTS
+from validator.records.packing import (
+    Packed,
+    from_ordinal,
+    pack,
+    pack_revised,
+    to_ordinal,
+    unpack,
+    unpack_revised,
+)
+
+
+class PeriodRecord(Packed, frozen=True):
+    """Civil days [first, until) as ordinals."""
+
+    first: int
+    until: int | None = None
+
+
+class RightRecord(Packed, frozen=True):
+    """A registered right."""
+
+    category: int
+    period: PeriodRecord
+    suspended: tuple[PeriodRecord, ...] = ()
+
+
+class AgeRecord(Packed, frozen=True):
+    """A right of age: only the days on which it begins and ends for this person."""
+
+    category: int
+    period: PeriodRecord
+
+
+class LotRecord(Packed, frozen=True):
+    """Passes bought together; amounts in centavos."""
+
+    units: int
+    face_cents: int
+    paid_cents: int
+
+
+class PurseRecord(Packed, frozen=True):
+    """A purse with its lots; `bought` counts the lots left out at the front too."""
+
+    product: int
+    network: int
+    bought: int
+    lots: tuple[LotRecord, ...] = ()
+
+
+class CardRecord(Packed, frozen=True):
+    """A card of the holder: number, issue, state (`CardState`), 8 bytes of the SHA-256 of its live token."""
+
+    number: int
+    issue: int
+    state: int
+    token_hash: bytes
+
+
+class HolderRecord(Packed, frozen=True):
+    """A holder's snapshot."""
+
+    rights: tuple[RightRecord, ...] = ()
+    ages: tuple[AgeRecord, ...] = ()
+    purses: tuple[PurseRecord, ...] = ()
+    cards: tuple[CardRecord, ...] = ()
+    merged_into: str | None = None
+    """Reserved: the holder id that this record redirects to."""
+
+
+class DeviceRecord(Packed, frozen=True):
+    """Who a device is: state (`DeviceState`), SHA-256 of its token, Ed25519 public key, current epoch, operator."""
+
+    state: int
+    token_hash: bytes
+    public_key: bytes
+    epoch: int
+    operator: str
+    revoked_micros: int | None = None
+
+
+class DurableRecord(Packed, frozen=True):
+    """What of one epoch is committed in SQL: all up to `durable_seq`, and up to `top_seq` all but `missing`."""
+
+    durable_seq: int = 0
+    top_seq: int = 0
+    missing: tuple[tuple[int, int], ...] = ()
+    """Ranges (first, last), both inclusive."""
+
+    def covers(self, seq: int) -> bool:
+        """Whether a sequence is already one row in SQL."""
+        if seq > self.top_seq:
+            return False
+        return seq <= self.durable_seq or not any(first <= seq <= last for first, last in self.missing)
+
+
+_holder_decoder = msgspec.msgpack.Decoder(HolderRecord)
+_device_decoder = msgspec.msgpack.Decoder(DeviceRecord)
+_durable_decoder = msgspec.msgpack.Decoder(DurableRecord)
+
+
+def pack_holder(record: HolderRecord, revision: int) -> bytes:
+    """A holder's snapshot as bytes, led by its revision."""
+    return pack_revised(record, revision)
+
+
+def unpack_holder(data: bytes) -> HolderRecord:
+    """A holder's snapshot from its bytes."""
+    return unpack_revised(data, _holder_decoder)
+
+
+def pack_device(record: DeviceRecord, revision: int) -> bytes:
+    """A device's record as bytes, led by its revision."""
+    return pack_revised(record, revision)
+
+
+def unpack_device(data: bytes) -> DeviceRecord:
+    """A device's record from its bytes."""
+    return unpack_revised(data, _device_decoder)
+
+
+def pack_durable(record: DurableRecord) -> bytes:
+    """What is durable of an epoch, as bytes."""
+    return pack(record)
+
+
+def unpack_durable(data: bytes | None) -> DurableRecord:
+    """What is durable of an epoch; nothing where no record stands yet."""
+    return DurableRecord() if data is None else unpack(data, _durable_decoder)
+
+
+def holder_of(record: HolderRecord) -> Holder:
+    """The domain's holder of a snapshot."""
+    return Holder(
+        rights=tuple(
+            Right(CATEGORIES[r.category], _period(r.period), tuple(_period(p) for p in r.suspended))
+            for r in record.rights
+        ),
+        ages=tuple(AgeRight(CATEGORIES[a.category], _period(a.period)) for a in record.ages),
+        purses=tuple(
+            Purse(
+                PRODUCTS[p.product],
+                NETWORKS[p.network],
+                tuple(Lot(lot.units, Cents(lot.face_cents), Cents(lot.paid_cents)) for lot in p.lots),
+                p.bought,
+            )
+            for p in record.purses
+        ),
+    )
+
+
+def rights_records(holder: Holder) -> tuple[RightRecord, ...]:
+    """The registered rights of a holder as records."""
+    return tuple(
+        RightRecord(
+            CATEGORY_CODE[r.category], _period_record(r.period), tuple(_period_record(p) for p in r.suspended)
+        )
+        for r in holder.rights
+    )
+
+
+def age_records(holder: Holder) -> tuple[AgeRecord, ...]:
+    """The rights of age of a holder as records."""
+    return tuple(AgeRecord(CATEGORY_CODE[a.category], _period_record(a.period)) for a in holder.ages)
+
+
+def purse_records(holder: Holder) -> tuple[PurseRecord, ...]:
+    """The purses of a holder as records."""
+    return tuple(
+        PurseRecord(
+            PRODUCT_CODE[p.product],
+            NETWORK_CODE[p.network],
+            p.bought,
+            tuple(LotRecord(lot.units, lot.face_cents, lot.paid_cents) for lot in p.lots),
+        )
+        for p in holder.purses
+    )
+
+
+def _period(record: PeriodRecord) -> Period:
+    first = from_ordinal(record.first)
+    assert first is not None
+    return Period(first, from_ordinal(record.until))
+
+
+def _period_record(period: Period) -> PeriodRecord:
+    return PeriodRecord(period.first.toordinal(), to_ordinal(period.until))
