@@ -55,7 +55,9 @@ def refusal_of(rights: Iterable[Right], day: date) -> Reason | None:
     if any(refusal is None for _, refusal in refusals):
         return None
     begun = [(first, refusal) for first, refusal in refusals if refusal is not Reason.RIGHT_NOT_STARTED]
-    return max(begun, key=lambda item: item[0])[1] if begun else Reason.RIGHT_NOT_STARTED
+    if not begun:
+        return Reason.RIGHT_NOT_STARTED
+    return max(begun, key=lambda item: (item[0], item[1] is Reason.RIGHT_ENDED))[1]
 
 
 def age_rights(birth: date, book: RuleBook) -> tuple[AgeRight, ...]:

@@ -157,23 +157,25 @@ def parse_rule_book(data: Mapping[str, Any]) -> RuleBook:
     unknown = sorted(set(data) - {"law", "rule", "parameter"})
     if unknown:
         raise LawError(f"unknown table {unknown[0]!r}: a law file has [law], [[rule]] and [[parameter]]")
-    rows = tuple(
-        sorted((_rule_row(raw) for raw in _tables(data, "rule")), key=lambda r: (r.category, r.first_day))
-    )
-    parameters = tuple(
-        sorted(
-            (_parameter_row(raw) for raw in _tables(data, "parameter")), key=lambda p: (p.name, p.first_day)
-        )
-    )
+    rules = [_rule_row(number, raw) for number, raw in enumerate(_tables(data, "rule"), start=1)]
+    numbers = [_parameter_row(number, raw) for number, raw in enumerate(_tables(data, "parameter"), start=1)]
+    rows = tuple(sorted(rules, key=lambda row: (row.category, row.first_day)))
+    parameters = tuple(sorted(numbers, key=lambda row: (row.name, row.first_day)))
     _check_rows(rows)
     _check_parameters(parameters)
-    law = data.get("law", {})
+    return RuleBook(rows, parameters, _art70(data.get("law", {})), _version(data))
+
+
+def _art70(law: object) -> date | None:
     if not isinstance(law, Mapping):
         raise LawError("[law] is a table with name and art70_effective_from")
+    unknown = sorted(set(law) - {"name", "art70_effective_from"})
+    if unknown:
+        raise LawError(f"[law] unknown field {unknown[0]!r}; known are name, art70_effective_from")
     art70 = law.get("art70_effective_from")
     if art70 is not None and type(art70) is not date:
         raise LawError("[law] art70_effective_from is a date such as 1994-12-29, or left out")
-    return RuleBook(rows, parameters, art70, _version(data))
+    return art70
 
 
 def _tables(data: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
@@ -191,9 +193,9 @@ def _version(data: Mapping[str, Any]) -> str:
 class _Row:
     """Typed access to the fields of one raw row; every error names the row."""
 
-    def __init__(self, kind: str, raw: Mapping[str, Any], known: set[str]) -> None:
+    def __init__(self, kind: str, number: int, raw: Mapping[str, Any], known: set[str]) -> None:
         self.raw = raw
-        self.name = f"{kind} {raw.get('id') or raw.get('name') or '(without a name)'}"
+        self.name = f"{kind} {raw.get('id') or raw.get('name') or f'number {number} (without a name)'}"
         unknown = sorted(set(raw) - known)
         if unknown:
             raise self.error(f"unknown field {unknown[0]!r}; known are {', '.join(sorted(known))}")
@@ -250,8 +252,8 @@ _RULE_FIELDS = {
 }  # fmt: skip
 
 
-def _rule_row(raw: Mapping[str, Any]) -> RuleRow:
-    row = _Row("rule", raw, _RULE_FIELDS)
+def _rule_row(number: int, raw: Mapping[str, Any]) -> RuleRow:
+    row = _Row("rule", number, raw, _RULE_FIELDS)
     networks = raw.get("networks")
     if not isinstance(networks, list) or not networks:
         raise row.error('networks is a list such as ["URBAN", "INTERIOR"]')
@@ -284,6 +286,13 @@ def _check_sense(row: _Row, rule: RuleRow) -> None:
         raise row.error("status is none exactly where repaid_percent is 0")
     if rule.rider_pays is RiderPays.ALL and rule.repaid_percent:
         raise row.error("the rider pays all, so nothing can be repaid")
+    paid_in_full = rule.category in (Category.PREPAID, Category.VT, Category.FULL)
+    if (rule.rider_pays is RiderPays.ALL) != paid_in_full:
+        raise row.error("the rider pays all as PREPAID, VT and FULL, and as no other category")
+    if rule.rider_pays is RiderPays.HALF and rule.category is not Category.STUDENT_50:
+        raise row.error("only STUDENT_50 pays half: half fares are student passes bought in advance")
+    if (rule.keyable or rule.by_document) and rule.rider_pays is not RiderPays.NOTHING:
+        raise row.error("keyable and by_document let somebody ride free; here the rider pays")
     if rule.turnstile is Turnstile.HOLD:
         raise row.error("a rule lets somebody ride: turnstile is TURN or NOT_TURNED")
     by_age = rule.category in (Category.CHILD, Category.ELDER)
@@ -291,8 +300,8 @@ def _check_sense(row: _Row, rule: RuleRow) -> None:
         raise row.error("CHILD and ELDER have an age, and no other category has one")
 
 
-def _parameter_row(raw: Mapping[str, Any]) -> ParameterRow:
-    row = _Row("parameter", raw, {"name", "value", "unit", "from", "act", "note"})
+def _parameter_row(number: int, raw: Mapping[str, Any]) -> ParameterRow:
+    row = _Row("parameter", number, raw, {"name", "value", "unit", "from", "act", "note"})
     name = row.text("name")
     if name not in PARAMETERS:
         raise row.error(f"unknown parameter; known are {', '.join(sorted(PARAMETERS))}")
