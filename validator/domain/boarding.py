@@ -7,154 +7,46 @@ of the first option.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from validator.domain.city import City, LawOfDay
+from validator.domain.decision import Accepted, Decision, Refused, Uses
+from validator.domain.holder import NOBODY, Holder
 from validator.domain.money import ZERO, Cents, share_of
 from validator.domain.purses import Purse
 from validator.domain.reasons import Reason
-from validator.domain.rights import AgeRight, Right, refusal_of
 from validator.domain.rules import RiderPays, RuleRow
 from validator.domain.service_time import civil_date
+from validator.domain.tap import CARD, Continued, Medium, Tap
 from validator.domain.usage import Effects, LastBoarding, Usage
 from validator.domain.vocabulary import (
-    AGE_RIGHTS,
     PURSES_IN_ORDER,
     RIGHTS_IN_ORDER,
     Category,
     FareMedium,
     MediumKind,
-    Network,
     Product,
-    RideClass,
-    Turnstile,
-    class_of,
 )
+
+__all__ = [
+    "CARD",
+    "NOBODY",
+    "Accepted",
+    "Continued",
+    "Decision",
+    "FareUnknown",
+    "Holder",
+    "Medium",
+    "Refused",
+    "Tap",
+    "Uses",
+    "decide",
+    "effects_of",
+]
 
 
 class FareUnknown(LookupError):
     """No fare is registered for a ride that has a price; the city's fares are incomplete."""
-
-
-@dataclass(frozen=True, slots=True)
-class Medium:
-    """How the rider presented himself: a card or uid of a holder, a document, a driver's key, or cash in centavos."""
-
-    kind: MediumKind
-    category: Category | None = None
-    tendered_cents: Cents = ZERO
-
-
-CARD = Medium(MediumKind.CARD)
-
-
-@dataclass(frozen=True, slots=True)
-class Continued:
-    """The boarding that a breakdown cut short, resolved from its id (Lei art. 48, VI)."""
-
-    occurred_at: datetime
-    vehicle: str
-    category: Category
-
-
-@dataclass(frozen=True, slots=True)
-class Tap:
-    """What the reader saw and when; `network` is None for a line that nobody knows."""
-
-    boarding_id: str
-    occurred_at: datetime
-    line: str
-    network: Network | None
-    vehicle: str
-    medium: Medium
-    continues: Continued | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A person's rights and purses, without any name: registered rights, rights of age, and passes."""
-
-    rights: tuple[Right, ...] = ()
-    ages: tuple[AgeRight, ...] = ()
-    purses: tuple[Purse, ...] = ()
-
-    def has(self, category: Category, law: LawOfDay) -> bool:
-        """Whether a category is an option of this holder; a right of age is one only while the age test holds."""
-        if category in AGE_RIGHTS:
-            return self._of_age(category, law)
-        return any(right.category is category for right in self.rights)
-
-    def refusal_of_right(self, category: Category, law: LawOfDay) -> Reason | None:
-        """Why an option's right does not hold on the day; None when it does."""
-        if category in AGE_RIGHTS:
-            return None if self._of_age(category, law) else Reason.RIGHT_ENDED
-        return refusal_of((right for right in self.rights if right.category is category), law.day)
-
-    def purses_of(self, product: Product) -> list[Purse]:
-        """The purses of one product, over all networks."""
-        return [purse for purse in self.purses if purse.product is product]
-
-    def _of_age(self, category: Category, law: LawOfDay) -> bool:
-        return any(age.category is category and age.period.holds_on(law.day) for age in self.ages)
-
-
-NOBODY = Holder()
-
-
-@dataclass(frozen=True, slots=True)
-class Uses:
-    """What an accepted boarding consumes: a pass of the purse named, and perhaps a place in the month's cap."""
-
-    product: str
-    counts_cap: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The rider may pass. fare = rider + city + operator, in centavos, always.
-
-    Attributes:
-        category: What the rider travels as.
-        rule: The rule row that says so, with its legal basis.
-        fare_cents: The fare of the ride; of a purse, the face fare of the pass used.
-        rider_cents: The rider's part.
-        city_cents: What the city repays.
-        operator_cents: What nobody repays and the operator bears.
-        turnstile: What the turnstile does.
-        uses: What is consumed, or None.
-        change_cents: Change of cash tendered.
-        personal: Whether it is by a personal right, which may not be used again at once (passback).
-        continued: Whether it continues a ride that a breakdown cut short.
-    """
-
-    category: Category
-    rule: RuleRow
-    fare_cents: Cents
-    rider_cents: Cents
-    city_cents: Cents
-    operator_cents: Cents
-    turnstile: Turnstile
-    uses: Uses | None = None
-    change_cents: Cents = ZERO
-    personal: bool = False
-    continued: bool = False
-
-    @property
-    def ride_class(self) -> RideClass:
-        """The class that a device may see."""
-        return class_of(self.category)
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The rider may not pass on this medium; the reason names the first failing condition of the first option."""
-
-    reason: Reason
-    turnstile: Turnstile = Turnstile.HOLD
-
-
-Decision = Accepted | Refused
 
 
 def decide(tap: Tap, holder: Holder | None, usage: Usage, city: City) -> Decision:

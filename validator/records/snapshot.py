@@ -5,7 +5,7 @@ A holder's snapshot has no name, no CPF and no birth date.
 
 import msgspec
 
-from validator.domain.boarding import Holder
+from validator.domain.holder import Holder
 from validator.domain.money import Cents
 from validator.domain.purses import Lot, Purse
 from validator.domain.rights import AgeRight, Period, Right
