@@ -1,7 +1,7 @@
 """`decide`: one tap, one answer. Pure; the instant is the tap's own.
 
-The order of reading is the order of the law: how the rider presented himself, whether the day is free, whether a
-broken-down ride goes on, then each option that the rider has, best first (Lei arts. 22, 48 and 49; Decreto arts. 69,
+The order of reading is the order of the law: how the rider presented himself, whether a broken-down ride goes on,
+whether the day is free, then each option that the rider has, best first (Lei arts. 22, 48 and 49; Decreto arts. 69,
 70 and 72). The first option whose conditions hold wins; if none does, the refusal names the first failing condition
 of the first option.
 """
@@ -67,10 +67,10 @@ def decide(tap: Tap, holder: Holder | None, usage: Usage, city: City) -> Decisio
     fare = law.fare_cents(tap.network, tap.line, _tariff(tap.medium))
     if refusal is not None and (fare != 0 or not _forgiven_on_free_days(refusal)):
         return Refused(refusal)
-    if fare == 0:
-        return _free_day(tap, holder or NOBODY, city, law)
     if tap.continues is not None and _continues(tap, tap.continues, law):
         return _carried_on(tap.continues.category, city, law)
+    if fare == 0:
+        return _free_day(tap, holder or NOBODY, city, law)
     if tap.medium.kind is MediumKind.CASH:
         return _pay_cash(tap, fare, law)
     if tap.medium.category is not None:
