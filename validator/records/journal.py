@@ -84,6 +84,7 @@ class JournalEntry(Packed, frozen=True):
         flags: `Flag`s.
         raw: The exact bytes of a rejected entry; of a head, the head's message.
         note: Why an entry was rejected, or what a conflict was about.
+        month_boardings, passes: What the answer said to remain, so that a rebuild restores the same answer.
     """
 
     kind: int
@@ -128,6 +129,8 @@ class JournalEntry(Packed, frozen=True):
     flags: int = 0
     raw: bytes | None = None
     note: str | None = None
+    month_boardings: int | None = None
+    passes: int | None = None
 
 
 class HeadRecord(Packed, frozen=True):
