@@ -1,0 +1,45 @@
+"""What the commands say on the terminal, and the failures that a person can repair."""
+
+from pathlib import Path
+
+from rich.console import Console
+from sqlalchemy.exc import OperationalError
+
+from backoffice.adapters.embedded_redis import EmbeddedRedisError
+from backoffice.application.errors import RegisterError
+from validator.domain.fares import FareError
+from validator.domain.rules import LawError
+
+PROBLEMS = (RegisterError, LawError, FareError, EmbeddedRedisError, OperationalError)
+"""Errors that are the world's and not the program's: one line on the terminal, exit code 1."""
+
+out = Console(highlight=False, markup=False)
+"""Results."""
+
+err = Console(stderr=True, highlight=False, markup=False)
+"""Progress and problems."""
+
+
+def say_problem(problem: BaseException) -> None:
+    """One failure in one paragraph."""
+    if isinstance(problem, OperationalError):
+        err.print(
+            f"erro: o banco de dados não respondeu: {str(problem.orig).splitlines()[0]}", soft_wrap=True
+        )
+    else:
+        err.print(f"erro: {problem}", soft_wrap=True)
+
+
+def existing(path: Path) -> Path:
+    """The path of a file that is there.
+
+    Raises:
+        FileMissing: it is not.
+    """
+    if not path.is_file():
+        raise FileMissing(f"o arquivo {path} não existe ou não é um arquivo; confira o caminho")
+    return path
+
+
+class FileMissing(RegisterError):
+    """A file named on the command line is not there."""

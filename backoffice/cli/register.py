@@ -1,0 +1,7 @@
+"""Commands of register."""
+
+import typer
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands of this module."""
