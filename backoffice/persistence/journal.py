@@ -9,9 +9,8 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from sqlalchemy import (
-    DDL,
     BigInteger,
-    ExecutableDDLElement,
+    Connection,
     Index,
     LargeBinary,
     String,
