@@ -115,6 +115,6 @@ def read_expected(fields: Fields, kind: str) -> Mapping[str, object]:
         raise fields.error("", f"is empty; name at least one of {known}")
     for key in fields.raw:
         if key not in checks:
-            raise fields.error(key, f"is no result of a {kind} case; known are {known}")
+            raise fields.error(key, f"is no result of kind {kind}; known are {known}")
         checks[key](fields, key)
     return fields.raw
