@@ -3,23 +3,17 @@
 from collections.abc import Iterable
 
 from backoffice.application.law_case_fields import CaseError, Fields, month_from
-from validator.domain.boarding import (
-    Accepted,
-    Continued,
-    Decision,
-    FareUnknown,
-    Holder,
-    Medium,
-    Tap,
-    decide,
-)
+from validator.domain.boarding import FareUnknown, decide
 from validator.domain.city import City, city_of
+from validator.domain.decision import Accepted, Decision
 from validator.domain.fares import Fare
+from validator.domain.holder import Holder
 from validator.domain.money import ZERO, Cents, riders_half
 from validator.domain.purses import Lot, Purse
 from validator.domain.rights import Period, Right, age_rights
 from validator.domain.rules import RuleBook
 from validator.domain.service_time import day_after
+from validator.domain.tap import Continued, Medium, Tap
 from validator.domain.usage import LastBoarding, Usage
 from validator.domain.vocabulary import (
     AGE_RIGHTS,

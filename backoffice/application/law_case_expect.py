@@ -69,6 +69,8 @@ def _excluded(fields: Fields, key: str) -> None:
         ids = inner.value(reason, "a list of boarding ids")
         if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
             raise inner.wrong(reason, "a list of boarding ids")
+        if not ids:
+            raise inner.error(reason, "is empty; leave a reason without boardings out")
 
 
 EXPECTED: Mapping[str, Mapping[str, Check]] = {

@@ -15,11 +15,13 @@ from backoffice.application.law_case_acquire import acquired
 from backoffice.application.law_case_decide import decided
 from backoffice.application.law_case_expect import read_expected
 from backoffice.application.law_case_fields import CaseError, Fields, without_repeats
+from backoffice.application.law_case_rate import rated
 from validator.domain.rules import LawError, RuleBook
 
 KINDS: Mapping[str, Callable[[Fields, RuleBook], dict[str, object]]] = {
     "decide": decided,
     "acquire": acquired,
+    "rate": rated,
 }
 """What each kind of case is run through."""
 
