@@ -1,0 +1,91 @@
+"""Assemble the back office from its settings: database, law, keys, clock and chance."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import Engine
+
+from backoffice.adapters.chance import SystemChance
+from backoffice.adapters.city_keys import CityKeys
+from backoffice.adapters.law_file import law_from
+from backoffice.application.ports import CardSigner, Chance
+from backoffice.persistence.base import make_engine
+from backoffice.persistence.migrate import is_current, migrate
+from backoffice.settings import Settings
+from validator.domain.rules import RuleBook
+
+Clock = Callable[[], datetime]
+"""Tells the instant, with offset."""
+
+
+class DatabaseOutdated(RuntimeError):
+    """The database has not the tables of this program; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backoffice:
+    """All that the commands and the HTTP API work with.
+
+    Attributes:
+        settings: What was set.
+        engine: The database.
+        book: The rule table.
+        signer: The city's keys.
+        chance: Draws of numbers.
+        clock: Tells the instant.
+    """
+
+    settings: Settings
+    engine: Engine
+    book: RuleBook
+    signer: CardSigner
+    chance: Chance
+    clock: Clock
+
+
+def system_clock() -> datetime:
+    """The instant by this machine's clock, in UTC."""
+    return datetime.now(UTC)
+
+
+def open_database(settings: Settings) -> Engine:
+    """The database with the tables of this program; our own SQLite is made and migrated here.
+
+    Raises:
+        DatabaseOutdated: a database that somebody named has other tables.
+    """
+    if settings.embedded_database:
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    engine = make_engine(settings.database)
+    if not is_current(engine):
+        if not settings.embedded_database:
+            raise DatabaseOutdated(
+                "o banco de dados não tem as tabelas deste programa; rode: catraca migrate"
+            )
+        migrate(engine)
+    return engine
+
+
+def build(
+    settings: Settings | None = None,
+    *,
+    clock: Clock = system_clock,
+    chance: Chance | None = None,
+    signer: CardSigner | None = None,
+) -> Backoffice:
+    """The back office of these settings; without any, those of the environment.
+
+    Raises:
+        DatabaseOutdated: see `open_database`.
+        LawError: the rule table breaks its form.
+    """
+    settings = settings or Settings()
+    return Backoffice(
+        settings=settings,
+        engine=open_database(settings),
+        book=law_from(settings.law_file),
+        signer=signer or CityKeys(settings.keys_dir),
+        chance=chance or SystemChance(),
+        clock=clock,
+    )

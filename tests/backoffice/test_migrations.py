@@ -1,0 +1,60 @@
+"""The tables of a database are those of the program, on SQLite and PostgreSQL."""
+
+import concurrent.futures
+
+import pytest
+from alembic.util.exc import CommandError
+from sqlalchemy import inspect
+
+from backoffice.persistence.base import make_engine
+from backoffice.persistence.first_tables import END, sql_file, tables_as_sql
+from backoffice.persistence.migrate import check_tables, is_current, migrate
+from backoffice.persistence.tables import all_tables
+
+
+def test_a_migrated_database_has_the_tables_of_the_program(database_url: str):
+    engine = make_engine(database_url)
+
+    migrate(engine)
+
+    check_tables(engine)
+    assert is_current(engine)
+    assert set(all_tables().tables) <= set(inspect(engine).get_table_names())
+    engine.dispose()
+
+
+def test_an_empty_database_is_not_current(database_url: str):
+    engine = make_engine(database_url)
+
+    assert not is_current(engine)
+    with pytest.raises(CommandError):
+        check_tables(engine)
+    engine.dispose()
+
+
+def test_migrating_again_changes_nothing(database_url: str):
+    engine = make_engine(database_url)
+    migrate(engine)
+
+    migrate(engine)
+
+    assert is_current(engine)
+    engine.dispose()
+
+
+def test_processes_that_migrate_at_once_do_not_disturb_each_other(database_url: str):
+    engines = [make_engine(database_url) for _ in range(3)]
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        list(pool.map(migrate, engines))
+
+    assert is_current(engines[0])
+    for engine in engines:
+        engine.dispose()
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+def test_the_first_migration_is_what_the_tables_say_checks_included(dialect: str):
+    written = sql_file(dialect).read_text(encoding="utf-8")
+
+    assert written == tables_as_sql(dialect).rstrip() + END
