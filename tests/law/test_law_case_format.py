@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.law.written_cases import Case, acquire_case, decide_case, report, written
+from tests.law.written_cases import Case, acquire_case, decide_case, rate_case, report, written
 
 LOT = {"units": 1, "face_cents": 450, "paid_cents": 450}
 
@@ -84,6 +84,23 @@ BROKEN_CASES: dict[str, tuple[Any, str]] = {
     "a window of one day": (acquire_case(expect={"window": ["2026-03-02"]}), "expect.window: is a list"),
     "a window of numbers": (acquire_case(expect={"window": [1, 2]}), "expect.window.first: is the number 1"),
     "a decision of the desk": (acquire_case(expect={"city_cents": 1}), "is no result of kind acquire"),
+    "no month": (rate_case(month=...), "month: is missing"),
+    "a month of days": (rate_case(month="2026-03-01"), "month: is the text"),
+    "a boarding without received_at": (rate_case(boardings__0__received_at=...), "received_at: is missing"),
+    "an unknown mode": (rate_case(boardings__0__mode="by hand"), "boardings[0].mode: is"),
+    "an unknown release": (rate_case(boardings__0__device_outcome="yes"), "boardings[0].device_outcome: is"),
+    "a sequence as text": (rate_case(boardings__0__device_seq="1"), "boardings[0].device_seq: is the text"),
+    "annulled as text": (rate_case(boardings__0__annulled="no"), "boardings[0].annulled: is the text"),
+    "an unknown class": (rate_case(boardings__0__class="RICH"), "boardings[0].class: is"),
+    "a purse nobody has": (rate_case(boardings__0__purse="BEER"), "boardings[0].purse: is"),
+    "an unknown field of a boarding": (rate_case(boardings__0__tariff=1), "boardings[0].tariff: is no field"),
+    "no fare for a boarding": (
+        rate_case(boardings__0__medium={"kind": "key", "category": "CHILD"}, fares__0__from="2026-04-01"),
+        "fares: hold no fare for the line and day of a boarding",
+    ),
+    "a count expected as text": (rate_case(expect={"billable": "1"}), "expect.billable: is the text"),
+    "ids that are no list": (rate_case(expect={"excluded": {"PASSBACK": "b1"}}), "expect.excluded.PASSBACK: is"),
+    "a reason without ids": (rate_case(expect={"excluded": {"PASSBACK": []}}), "expect.excluded.PASSBACK: is empty"),
 }  # fmt: skip
 
 

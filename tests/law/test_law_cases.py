@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.law.laws import law_text
-from tests.law.written_cases import Case, acquire_case, decide_case, report, written
+from tests.law.written_cases import Case, acquire_case, decide_case, rate_case, report, written
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
 
@@ -99,6 +99,16 @@ OPTIONAL: dict[str, Case] = {
     "class and rule": decide_case(expect={"class": "HALF", "rule": "STUDENT-1993"}),
     "no extra": acquire_case(authorised_extra=...),
     "the default of school days": acquire_case(school_days=...),
+    "a ride without a card": rate_case(
+        holder=None, boardings__0__medium={"kind": "cash", "tendered_cents": 450},
+        expect={"billable": 0, "statistical": 1, "excluded": {}},
+    ),
+    "a ride with every field": rate_case(
+        boardings__0__annulled=False, boardings__0__continues=None, boardings__0__class="HALF",
+        boardings__0__purse="STUDENT", boardings__0__trip="102-0715-I", boardings__0__epoch=2,
+    ),
+    "a ride that names its purse alone": rate_case(boardings__0__purse="STUDENT"),
+    "no boardings": rate_case(boardings=[], expect={"billable": 0, "excluded": {}}),
     "no history": acquire_case(history=[]),
 }  # fmt: skip
 

@@ -49,6 +49,23 @@ def acquire_case(**changes: Any) -> Case:
     return changed(case, changes)
 
 
+def rate_case(**changes: Any) -> Case:
+    case = decide_case(
+        kind="rate",
+        name="one ride",
+        month="2026-03",
+        tap=...,
+        usage=...,
+        expect={"billable": 1, "city_cents": 225},
+    )
+    case["boardings"] = [
+        {"boarding_id": "b1", "occurred_at": "2026-03-02T07:15:02-03:00", "received_at": "2026-03-02T07:15:03-03:00",
+         "line": "102", "network": "URBAN", "vehicle": "1207", "device": "d1", "device_seq": 1,
+         "medium": {"kind": "card"}, "mode": "online", "device_outcome": "accepted"}
+    ]  # fmt: skip
+    return changed(case, changes)
+
+
 def changed(case: Case, changes: dict[str, Any]) -> Case:
     for path, value in changes.items():
         *parents, last = path.split("__")
