@@ -18,17 +18,19 @@ stays given. A ride that waits for a person or for the device's journal keeps it
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from backoffice.domain.exclusions import ExclusionReason, first_of
 from backoffice.domain.judging import Judged, judge
-from backoffice.domain.rides import Placed, Rated, Ride, Verdict
+from backoffice.domain.rides import Place, Placed, Rated, Ride, Verdict
 from validator.domain.boarding import effects_of
 from validator.domain.city import City, LawOfDay
 from validator.domain.money import ZERO, Cents
 from validator.domain.service_time import Month, civil_date, month_of
 from validator.domain.usage import Effects, LastBoarding, Usage
+
+NO_PLACE = Place(None, None, counts_cap=False)
 
 _NOTHING_TAKEN = frozenset({ExclusionReason.DEVICE_REVOKED})
 """Doubts about whether there was a ride at all: it takes nothing from its holder until a person lets it in."""
@@ -87,7 +89,7 @@ def rate_holder(
 
 def clock_is_invalid(ride: Ride, city: City) -> bool:
     """Whether an offline ride is dated from the future, or longer ago than devices may keep rides."""
-    if ride.online:
+    if ride.online or ride.believed:
         return False
     day = civil_date(ride.received_at)
     ahead = timedelta(minutes=city.book.parameter_on("clock_ahead_minutes", day))
@@ -105,12 +107,24 @@ def _rate(
     if no_ride is not None:
         return Rated(ride, month_of(day), Verdict.EXCLUDED, no_ride), usage
     law = city.on(day)
-    judged = judge(ride, usage, city, law)
+    before = usage if ride.place is None else _with_its_own_place(usage, ride.place)
+    judged = judge(ride, before, city, law)
     if judged.accepted is not None and judged.accepted.personal and _too_near(ride, following, law):
         judged = judged.excluded(ExclusionReason.PASSBACK)
-    outcome = _outcome(ride, law.month, judged, first_of(judged.reason, ride.doubt), usage)
     takes = ride.doubt not in _NOTHING_TAKEN and _takes_place(ride)
+    reason = first_of(judged.reason, ride.doubt)
+    outcome = _outcome(ride, law.month, judged, reason, before, took=takes)
     return outcome, usage.after(_effects(ride, judged, city, law)) if takes else usage
+
+
+def _with_its_own_place(usage: Usage, place: Place) -> Usage:
+    """Usage as a ride sees it whose pass and place an earlier closing holds."""
+    half_fare = {} if place.counts_cap else usage.half_fare
+    if place.purse is None or place.pass_number is None:
+        return replace(usage, half_fare=half_fare)
+    used = {**usage.used, place.purse: place.pass_number - 1}
+    returned = {**usage.returned, place.purse: 0}
+    return replace(usage, half_fare=half_fare, used=used, returned=returned)
 
 
 def _no_ride(ride: Ride, *, repeated: bool, undated: bool) -> ExclusionReason | None:
@@ -135,7 +149,15 @@ def _too_near(ride: Ride, following: list[LastBoarding], law: LawOfDay) -> bool:
     )
 
 
-def _outcome(ride: Ride, month: Month, judged: Judged, reason: ExclusionReason | None, usage: Usage) -> Rated:
+def _outcome(
+    ride: Ride,
+    month: Month,
+    judged: Judged,
+    reason: ExclusionReason | None,
+    usage: Usage,
+    *,
+    took: bool,
+) -> Rated:
     """The verdict; what a ride that is not billed leaves of the city's part falls to the operator."""
     accepted = judged.accepted
     if reason is not None:
@@ -159,21 +181,19 @@ def _outcome(ride: Ride, month: Month, judged: Judged, reason: ExclusionReason |
         pass_number=None if purse is None else usage.spent(purse) + 1,
         counts_cap=judged.uses is not None and judged.uses.counts_cap,
         personal=accepted is not None and accepted.personal,
+        took=took,
     )
 
 
 def _effects(ride: Ride, judged: Judged, city: City, law: LawOfDay) -> Effects:
     """What the ride takes from its holder: its place and its pass, or the pass alone where the law excludes it."""
-    uses = judged.uses
-    product = None if uses is None else uses.product
+    uses, held = judged.uses, ride.place or NO_PLACE
+    product = None if uses is None or held.purse is not None else uses.product
     if judged.accepted is None:
         return Effects(law.month, product, False, None, False)
     effects = effects_of(ride.tap, judged.accepted, city)
-    if uses is judged.accepted.uses:
-        return effects
-    return Effects(
-        law.month, product, uses is not None and uses.counts_cap, effects.boarding, effects.personal
-    )
+    counts_cap = uses is not None and uses.counts_cap and not held.counts_cap
+    return Effects(law.month, product, counts_cap, effects.boarding, effects.personal)
 
 
 def _remembered(boarding: LastBoarding) -> Effects:

@@ -23,6 +23,21 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """What an earlier closing of the month took for a ride that it could not bill yet: it is not taken again.
+
+    Attributes:
+        purse: Purse that gave a pass, or None.
+        pass_number: Number of that pass in the purse, from 1.
+        counts_cap: Whether it holds a place in the month's cap.
+    """
+
+    purse: str | None
+    pass_number: int | None
+    counts_cap: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Ride:
     """One boarding as the journal has it, with what rating judges it on.
 
@@ -39,6 +54,8 @@ class Ride:
         annulled: Whether the boarding was annulled.
         doubt: Why it may not be billed yet, whatever the law says of it.
         epoch: Epoch of the device.
+        believed: Whether the service or a person vouches for the instant; otherwise an offline one is checked.
+        place: What an earlier closing holds for it, or None.
     """
 
     tap: Tap
@@ -52,6 +69,8 @@ class Ride:
     annulled: bool = False
     doubt: ExclusionReason | None = None
     epoch: int = 1
+    believed: bool = False
+    place: Place | None = None
 
     @property
     def order(self) -> tuple[datetime, str, int, int, datetime, str]:
@@ -94,6 +113,7 @@ class Rated:
         pass_number: The how-manieth pass ever taken from that purse it was, from 1; it names the lot. None without.
         counts_cap: Whether it takes a place in the month's cap.
         personal: Whether it is by a personal right, from which passback is measured.
+        took: Whether it took its place and its pass from the holder.
     """
 
     ride: Ride
@@ -110,3 +130,4 @@ class Rated:
     pass_number: int | None = None
     counts_cap: bool = False
     personal: bool = False
+    took: bool = False
