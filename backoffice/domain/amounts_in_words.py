@@ -6,14 +6,41 @@ from validator.domain.money import Cents
 LARGEST = Cents(99_999_999_999_999)
 """The largest amount that has words here: below a trillion reais."""
 
-_SMALL = (
-    "zero um dois três quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezesseis dezessete "
-    "dezoito dezenove"
-).split()
-_TENS = "- - vinte trinta quarenta cinquenta sessenta setenta oitenta noventa".split()
-_HUNDREDS = (
-    "- cento duzentos trezentos quatrocentos quinhentos seiscentos setecentos oitocentos novecentos".split()
-)
+_SMALL = [
+    "zero",
+    "um",
+    "dois",
+    "três",
+    "quatro",
+    "cinco",
+    "seis",
+    "sete",
+    "oito",
+    "nove",
+    "dez",
+    "onze",
+    "doze",
+    "treze",
+    "catorze",
+    "quinze",
+    "dezesseis",
+    "dezessete",
+    "dezoito",
+    "dezenove",
+]
+_TENS = ["-", "-", "vinte", "trinta", "quarenta", "cinquenta", "sessenta", "setenta", "oitenta", "noventa"]
+_HUNDREDS = [
+    "-",
+    "cento",
+    "duzentos",
+    "trezentos",
+    "quatrocentos",
+    "quinhentos",
+    "seiscentos",
+    "setecentos",
+    "oitocentos",
+    "novecentos",
+]
 _GROUPS = (
     (1_000_000_000, "bilhão", "bilhões"),
     (1_000_000, "milhão", "milhões"),
