@@ -25,6 +25,7 @@ from validator.domain.vocabulary import (
     Category,
     FareMedium,
     MediumKind,
+    Network,
     Product,
 )
 
@@ -43,6 +44,9 @@ __all__ = [
     "decide",
     "effects_of",
 ]
+
+
+_AT_ONCE = timedelta(0)
 
 
 class FareUnknown(LookupError):
@@ -136,12 +140,8 @@ def _free_day(tap: Tap, holder: Holder, city: City, law: LawOfDay) -> Accepted:
 
 
 def _rights_in_force(holder: Holder, law: LawOfDay) -> Iterator[Category]:
-    for category in RIGHTS_IN_ORDER:
-        if (
-            category in law.rules
-            and holder.has(category, law)
-            and holder.refusal_of_right(category, law) is None
-        ):
+    for category in holder.rights_on(law):
+        if category in law.rules and holder.refusal_of_right(category, law) is None:
             yield category
 
 
@@ -150,7 +150,7 @@ def _rights_in_force(holder: Holder, law: LawOfDay) -> Iterator[Category]:
 
 def _continues(tap: Tap, cut_short: Continued, law: LawOfDay) -> bool:
     elapsed = tap.occurred_at - cut_short.occurred_at
-    return tap.vehicle != cut_short.vehicle and timedelta(0) <= elapsed <= law.continuation
+    return tap.vehicle != cut_short.vehicle and _AT_ONCE <= elapsed <= law.continuation
 
 
 def _carried_on(category: Category, city: City, law: LawOfDay) -> Accepted:
@@ -206,9 +206,8 @@ def _options(
     tap: Tap, holder: Holder, usage: Usage, fare: Cents | None, city: City, law: LawOfDay
 ) -> Iterator[Accepted | Reason]:
     if tap.medium.kind is MediumKind.CARD:
-        for category in RIGHTS_IN_ORDER:
-            if holder.has(category, law):
-                yield _by_right(category, tap, holder, usage, fare, city, law)
+        for category in holder.rights_on(law):
+            yield _by_right(category, tap, holder, usage, fare, city, law)
     for product in PURSES_IN_ORDER:
         purses = holder.purses_of(product)
         if purses:
@@ -244,12 +243,11 @@ def _by_student_pass(
         return Reason.NOT_VALID_ON_LINE
     if law.student_cap is not None and usage.half_fare.get(law.month, 0) >= law.student_cap:
         return Reason.STUDENT_CAP_REACHED
-    purse = next((p for p in holder.purses_of(Product.STUDENT) if p.network is tap.network), None)
-    if purse is None or usage.remaining(purse.key, purse.bought) <= 0:
+    purse = _on_network(holder.purses_of(Product.STUDENT), tap.network)
+    if purse is None:
         return Reason.NO_PASSES
-    if _is_passback(tap, usage, law):
-        return Reason.PASSBACK
-    return _spend(purse, rule, usage, counts_cap=True) or Reason.NO_PASSES
+    ride = _spend(purse, rule, usage, counts_cap=True)
+    return Reason.PASSBACK if isinstance(ride, Accepted) and _is_passback(tap, usage, law) else ride
 
 
 def _by_purse(
@@ -262,26 +260,32 @@ def _by_purse(
         return city.out_of_force(category, law.day)
     if tap.network is None:
         return Reason.LINE_UNKNOWN
-    purse = next((p for p in purses if p.network is tap.network), None)
+    purse = _on_network(purses, tap.network)
     if purse is None:
         return Reason.NOT_VALID_ON_LINE
-    if usage.remaining(purse.key, purse.bought) <= 0:
-        return Reason.NO_PASSES
-    return _spend(purse, rule, usage, counts_cap=False) or Reason.NO_PASSES
+    return _spend(purse, rule, usage, counts_cap=False)
+
+
+def _on_network(purses: list[Purse], network: Network) -> Purse | None:
+    for purse in purses:
+        if purse.network is network:
+            return purse
+    return None
 
 
 def _is_passback(tap: Tap, usage: Usage, law: LawOfDay) -> bool:
     last = usage.last
     if last is None or last.vehicle != tap.vehicle:
         return False
-    return timedelta(0) <= tap.occurred_at - last.occurred_at < law.reuse
+    return _AT_ONCE <= tap.occurred_at - last.occurred_at < law.reuse
 
 
-def _spend(purse: Purse, rule: RuleRow, usage: Usage, *, counts_cap: bool) -> Accepted | None:
+def _spend(purse: Purse, rule: RuleRow, usage: Usage, *, counts_cap: bool) -> Accepted | Reason:
     """Use the next pass: fare and rider's part are those of the day on which it was bought."""
-    lot = purse.lot_after(usage.spent(purse.key))
+    key = purse.key
+    lot = purse.lot_after(usage.spent(key)) if usage.remaining(key, purse.bought) > 0 else None
     if lot is None:
-        return None
+        return Reason.NO_PASSES
     unpaid = Cents(lot.face_cents - lot.paid_cents)
     city_cents = share_of(unpaid, rule.repaid_percent)
     return Accepted(
@@ -292,7 +296,7 @@ def _spend(purse: Purse, rule: RuleRow, usage: Usage, *, counts_cap: bool) -> Ac
         city_cents,
         Cents(unpaid - city_cents),
         rule.turnstile,
-        uses=Uses(purse.key, counts_cap),
+        uses=Uses(key, counts_cap),
         personal=counts_cap,
     )
 

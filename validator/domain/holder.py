@@ -6,7 +6,7 @@ from validator.domain.city import LawOfDay
 from validator.domain.purses import Purse
 from validator.domain.reasons import Reason
 from validator.domain.rights import AgeRight, Right, refusal_of
-from validator.domain.vocabulary import AGE_RIGHTS, Category, Product
+from validator.domain.vocabulary import AGE_RIGHTS, RIGHTS_IN_ORDER, Category, Product
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,24 +17,25 @@ class Holder:
     ages: tuple[AgeRight, ...] = ()
     purses: tuple[Purse, ...] = ()
 
-    def has(self, category: Category, law: LawOfDay) -> bool:
-        """Whether a category is an option of this holder; a right of age is one only while the age test holds."""
-        if category in AGE_RIGHTS:
-            return self._of_age(category, law)
-        return any(right.category is category for right in self.rights)
+    def rights_on(self, law: LawOfDay) -> list[Category]:
+        """The rights that are options of this holder, best first; one of age only while the age test holds."""
+        found = {right.category for right in self.rights if right.category not in AGE_RIGHTS}
+        for age in self.ages:
+            if age.period.holds_on(law.day):
+                found.add(age.category)
+        return sorted(found, key=_RANK.__getitem__)
 
     def refusal_of_right(self, category: Category, law: LawOfDay) -> Reason | None:
-        """Why an option's right does not hold on the day; None when it does."""
+        """Why one of `rights_on` does not hold on the day; None when it does."""
         if category in AGE_RIGHTS:
-            return None if self._of_age(category, law) else Reason.RIGHT_ENDED
-        return refusal_of((right for right in self.rights if right.category is category), law.day)
+            return None
+        return refusal_of([right for right in self.rights if right.category is category], law.day)
 
     def purses_of(self, product: Product) -> list[Purse]:
         """The purses of one product, over all networks."""
         return [purse for purse in self.purses if purse.product is product]
 
-    def _of_age(self, category: Category, law: LawOfDay) -> bool:
-        return any(age.category is category and age.period.holds_on(law.day) for age in self.ages)
 
+_RANK = {category: rank for rank, category in enumerate(RIGHTS_IN_ORDER)}
 
 NOBODY = Holder()

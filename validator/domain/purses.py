@@ -38,7 +38,9 @@ class Purse:
 
     def lot_after(self, spent: int) -> Lot | None:
         """The lot of the next pass when `spent` passes were used and not given back; None when there is none left."""
-        position = spent - (self.bought - sum(lot.units for lot in self.lots))
+        position = spent - self.bought
+        for lot in self.lots:
+            position += lot.units
         for lot in self.lots:
             if position < lot.units:
                 return lot

@@ -51,13 +51,14 @@ class AgeRight:
 
 def refusal_of(rights: Iterable[Right], day: date) -> Reason | None:
     """Judge several rights of one category: any in force suffices, else the latest that has begun is named."""
-    refusals = [(right.period.first, right.refusal_on(day)) for right in rights]
-    if any(refusal is None for _, refusal in refusals):
-        return None
-    begun = [(first, refusal) for first, refusal in refusals if refusal is not Reason.RIGHT_NOT_STARTED]
-    if not begun:
-        return Reason.RIGHT_NOT_STARTED
-    return max(begun, key=lambda item: (item[0], item[1] is Reason.RIGHT_ENDED))[1]
+    begun: list[tuple[date, bool, Reason]] = []
+    for right in rights:
+        refusal = right.refusal_on(day)
+        if refusal is None:
+            return None
+        if refusal is not Reason.RIGHT_NOT_STARTED:
+            begun.append((right.period.first, refusal is Reason.RIGHT_ENDED, refusal))
+    return max(begun)[2] if begun else Reason.RIGHT_NOT_STARTED
 
 
 def age_rights(birth: date, book: RuleBook) -> tuple[AgeRight, ...]:

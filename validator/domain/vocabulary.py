@@ -101,6 +101,13 @@ def class_of(category: Category) -> RideClass:
     return _CLASSES.get(category, RideClass.FREE)
 
 
+_PURSE_KEYS = {
+    (product, network): product.value if network is Network.URBAN else f"{product.value}/{network.value}"
+    for product in Product
+    for network in Network
+}
+
+
 def purse_key(product: Product, network: Network) -> str:
     """The name of a purse in `used`: the product alone for urban passes, `PREPAID/INTERIOR` for the others."""
-    return product.value if network is Network.URBAN else f"{product.value}/{network.value}"
+    return _PURSE_KEYS[product, network]
