@@ -1,0 +1,117 @@
+"""The journal streams of all shards: read in bounded portions, trimmed when SQL has what was read."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from backoffice.adapters.redis_link import RedisLink
+from validator.records.journal import STREAM_FIELD_COMMIT, STREAM_FIELD_ENTRY, STREAM_FIELD_GENERATION
+from validator.records.keys import SHARDS, journal_key
+
+START = "0-0"
+"""The position before the first entry of a stream."""
+
+_SHARD_OF = {journal_key(number): number for number in range(SHARDS)}
+
+
+@dataclass(frozen=True, slots=True)
+class StreamItem:
+    """One entry of a stream, undecoded.
+
+    Attributes:
+        shard: Number of the shard.
+        stream_id: `milliseconds-number`, increasing within a stream; milliseconds of the server's clock.
+        entry: Packed journal entry.
+        commit_no: Number of the shard's commit; 0 where it cannot be read.
+        generation: Generation of the shard; 0 where it cannot be read.
+    """
+
+    shard: int
+    stream_id: str
+    entry: bytes
+    commit_no: int
+    generation: int
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Where it stands among the items of all shards: by the server's clock, then by shard."""
+        millis, number = stream_place(self.stream_id)
+        return (millis, number, self.shard)
+
+
+def stream_place(stream_id: str) -> tuple[int, int]:
+    """A stream id as numbers, which compare as the stream orders them."""
+    millis, _, number = stream_id.partition("-")
+    return int(millis), int(number or 0)
+
+
+def read_streams(
+    link: RedisLink, positions: Mapping[int, str], *, count: int, block_ms: int | None = None
+) -> list[StreamItem]:
+    """Entries after a position of each stream, ordered by place; at most `count` of each stream.
+
+    Args:
+        link: The connection.
+        positions: Position by shard.
+        count: Bound on the entries of one stream, so that memory stays bounded after a long pause.
+        block_ms: Milliseconds to wait where nothing is there; None for not at all.
+
+    Raises:
+        redis.RedisError: the server is gone.
+    """
+    answer = link.client.xread(
+        {journal_key(number): position for number, position in positions.items()}, count=count, block=block_ms
+    )
+    items = [
+        _item(_SHARD_OF[bytes(key)], stream_id, fields)
+        for key, entries in answer or ()
+        for stream_id, fields in entries
+    ]
+    return sorted(items, key=lambda item: item.place)
+
+
+def _item(number: int, stream_id: bytes, fields: Mapping[bytes, bytes] | None) -> StreamItem:
+    fields = fields or {}
+    return StreamItem(
+        number,
+        stream_id.decode(),
+        fields.get(STREAM_FIELD_ENTRY, b""),
+        _number(fields.get(STREAM_FIELD_COMMIT)),
+        _number(fields.get(STREAM_FIELD_GENERATION)),
+    )
+
+
+def _number(text: bytes | None) -> int:
+    return int(text) if text is not None and text.isdigit() and len(text) < 19 else 0
+
+
+def trim_commands(positions: Iterable[tuple[int, str]]) -> list[tuple[bytes | str, ...]]:
+    """Commands that drop all entries up to a position (inclusive) from each stream."""
+    commands: list[tuple[bytes | str, ...]] = []
+    for number, position in positions:
+        millis, place = stream_place(position)
+        commands.append(("XTRIM", journal_key(number), "MINID", f"{millis}-{place + 1}"))
+    return commands
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What is not in SQL yet.
+
+    Attributes:
+        entries: Number of entries in all streams.
+        oldest_millis: Server's clock at the oldest of them, None where there is none.
+    """
+
+    entries: int
+    oldest_millis: int | None
+
+
+def waiting(link: RedisLink) -> Waiting:
+    """How many entries wait, and since when."""
+    pipe = link.client.pipeline(transaction=False)
+    for number in range(SHARDS):
+        pipe.xlen(journal_key(number))
+        pipe.xrange(journal_key(number), count=1)
+    answers = pipe.execute()
+    firsts = [stream_place(rows[0][0].decode())[0] for rows in answers[1::2] if rows]
+    return Waiting(sum(answers[0::2]), min(firsts, default=None))
