@@ -196,6 +196,11 @@ class HotState:
             pipe.execute_command(*command)
         pipe.execute()
 
+    def city(self) -> bytes | None:
+        """The city's record as it stands."""
+        record: bytes | None = self._client.get(CITY)
+        return record
+
     def published_revisions(self, keys: Sequence[bytes]) -> list[int]:
         """Revisions of the publisher's records under these keys; 0 where there is none."""
         pipe = self._pipe()

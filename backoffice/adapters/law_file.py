@@ -4,6 +4,7 @@ import tomllib
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
 from validator.domain.rules import LawError, RuleBook, parse_rule_book
 
@@ -29,7 +30,26 @@ def law_from(path: Path | None) -> RuleBook:
     return packaged_law() if path is None else _parsed(str(path), path)
 
 
+def law_mapping_from(path: Path | None) -> dict[str, Any]:
+    """The mapping of a law file, or of the packaged one for None: what is published to the validators.
+
+    Raises:
+        LawError: as `law_from`, except for the form, which is not looked at.
+    """
+    if path is None:
+        return _mapping(PACKAGED, resources.files("validator.domain") / "law" / PACKAGED)
+    return _mapping(str(path), path)
+
+
 def _parsed(name: str, source: Traversable) -> RuleBook:
+    data = _mapping(name, source)
+    try:
+        return parse_rule_book(data)
+    except LawError as error:
+        raise LawError(f"{name}: {error}") from error
+
+
+def _mapping(name: str, source: Traversable) -> dict[str, Any]:
     try:
         raw = source.read_bytes()
     except OSError as error:
@@ -37,13 +57,9 @@ def _parsed(name: str, source: Traversable) -> RuleBook:
     if raw.startswith(b"\xef\xbb\xbf"):
         raise LawError(f"{name}: line 1 begins with a byte order mark; save the file as UTF-8 without it")
     try:
-        data = tomllib.loads(raw.decode("utf-8"))
+        return tomllib.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise LawError(f"{name}: line {line} is not UTF-8; save the file as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise LawError(f"{name}: no TOML: {error}") from error
-    try:
-        return parse_rule_book(data)
-    except LawError as error:
-        raise LawError(f"{name}: {error}") from error
