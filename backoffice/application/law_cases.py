@@ -143,6 +143,7 @@ def _written(value: object) -> str:
 
 
 def _say(out: TextIO, line: str) -> None:
-    """One line, whatever a name of a case holds."""
+    """One line, whatever a name of a case holds and whatever the terminal can show."""
     flat = " ".join(line.splitlines())
-    out.write(flat.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+    encoding = out.encoding or "utf-8"
+    out.write(flat.encode(encoding, "backslashreplace").decode(encoding) + "\n")

@@ -1,11 +1,13 @@
 """A file or case that breaks the format is named with its field, and told what to write."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from backoffice.application.law_cases import check_law
 from tests.law.written_cases import Case, acquire_case, decide_case, rate_case, report, written
 
 LOT = {"units": 1, "face_cents": 450, "paid_cents": 450}
@@ -160,6 +162,15 @@ def test_a_key_that_stands_twice_in_a_case_is_named_with_its_place(tmp_path: Pat
     assert code == 1
     assert 'case 1 "half fare": tap.line: stands twice in one object' in lines[0]
     assert lines[1:] == ["1 passed, 1 failed"]
+
+
+def test_a_terminal_without_accents_gets_escapes(tmp_path: Path):
+    path = written(tmp_path / "a.json", decide_case(name="São João", expect={"city_cents": 1}))
+    shown = io.BytesIO()
+    out = io.TextIOWrapper(shown, encoding="ascii", write_through=True)
+
+    assert check_law([path], out) == 1
+    assert b"S\\xe3o Jo\\xe3o" in shown.getvalue()
 
 
 def test_a_name_that_no_terminal_can_write_takes_one_line(tmp_path: Path):
