@@ -17,7 +17,7 @@ class LineRow(Base):
     __table_args__ = (CheckConstraint("last_day >= first_day", name="days_in_order"),)
 
     id: Mapped[BigId]
-    code: Mapped[str] = mapped_column(String(32), unique=True)
+    code: Mapped[str] = mapped_column(String(64), unique=True)
     name: Mapped[str] = mapped_column(String(200))
     network: Mapped[Network] = word(Network, "network")
     first_day: Mapped[date | None]

@@ -14,7 +14,7 @@ class VehicleRow(Base):
 
     __tablename__ = "vehicles"
 
-    number: Mapped[str] = mapped_column(String(32), primary_key=True)
+    number: Mapped[str] = mapped_column(String(64), primary_key=True)
     plate: Mapped[str | None] = mapped_column(String(8))
     recorded_at: Mapped[datetime]
 

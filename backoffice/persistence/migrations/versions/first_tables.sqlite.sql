@@ -149,6 +149,19 @@ CREATE TABLE holders (
 	CONSTRAINT uq_holders_hot_id UNIQUE (hot_id)
 );
 
+CREATE TABLE month_closings (
+	id INTEGER NOT NULL,
+	month VARCHAR(7) NOT NULL,
+	part INTEGER NOT NULL,
+	closed_at BIGINT NOT NULL,
+	closed_by VARCHAR(64) NOT NULL,
+	rules_version VARCHAR(64) NOT NULL,
+	fares_sha256 VARCHAR(64) NOT NULL,
+	CONSTRAINT pk_month_closings PRIMARY KEY (id),
+	CONSTRAINT uq_month_closings_month_part UNIQUE (month, part),
+	CONSTRAINT ck_month_closings_part CHECK (part >= 1)
+);
+
 CREATE TABLE operators (
 	id INTEGER NOT NULL,
 	code VARCHAR(32) NOT NULL,
@@ -273,7 +286,7 @@ CREATE TABLE tap_keys (
 );
 
 CREATE TABLE vehicles (
-	number VARCHAR(32) NOT NULL,
+	number VARCHAR(64) NOT NULL,
 	plate VARCHAR(8),
 	recorded_at BIGINT NOT NULL,
 	CONSTRAINT pk_vehicles PRIMARY KEY (number)
@@ -294,6 +307,30 @@ CREATE TABLE cards (
 
 CREATE INDEX ix_cards_holder_id ON cards (holder_id);
 
+CREATE TABLE claims (
+	id INTEGER NOT NULL,
+	closing_id INTEGER NOT NULL,
+	operator VARCHAR(32) NOT NULL,
+	year INTEGER NOT NULL,
+	number INTEGER NOT NULL,
+	month VARCHAR(7) NOT NULL,
+	kind VARCHAR(32) NOT NULL,
+	lines_cents BIGINT NOT NULL,
+	adjustments_cents BIGINT NOT NULL,
+	total_cents BIGINT NOT NULL,
+	annex_sha256 VARCHAR(64) NOT NULL,
+	document TEXT NOT NULL,
+	CONSTRAINT pk_claims PRIMARY KEY (id),
+	CONSTRAINT uq_claims_operator_year_number UNIQUE (operator, year, number),
+	CONSTRAINT uq_claims_closing_id_operator UNIQUE (closing_id, operator),
+	CONSTRAINT ck_claims_number CHECK (number >= 1),
+	CONSTRAINT ck_claims_lines_not_negative CHECK (lines_cents >= 0),
+	CONSTRAINT ck_claims_total CHECK (lines_cents + adjustments_cents = total_cents),
+	CONSTRAINT fk_claims_closing_id_month_closings FOREIGN KEY(closing_id) REFERENCES month_closings (id) ON DELETE RESTRICT,
+	CONSTRAINT fk_claims_operator_operators FOREIGN KEY(operator) REFERENCES operators (code) ON DELETE RESTRICT,
+	CONSTRAINT ck_claims_kind CHECK (kind IN ('MAIN', 'COMPLEMENTARY'))
+);
+
 CREATE TABLE devices (
 	id VARCHAR(32) NOT NULL,
 	operator_id INTEGER NOT NULL,
@@ -306,9 +343,17 @@ CREATE TABLE devices (
 
 CREATE INDEX ix_devices_operator_id ON devices (operator_id);
 
+CREATE TABLE holder_end_states (
+	holder VARCHAR(16) NOT NULL,
+	closing_id INTEGER NOT NULL,
+	usage BLOB NOT NULL,
+	CONSTRAINT pk_holder_end_states PRIMARY KEY (holder, closing_id),
+	CONSTRAINT fk_holder_end_states_closing_id_month_closings FOREIGN KEY(closing_id) REFERENCES month_closings (id) ON DELETE RESTRICT
+);
+
 CREATE TABLE lines (
 	id INTEGER NOT NULL,
-	code VARCHAR(32) NOT NULL,
+	code VARCHAR(64) NOT NULL,
 	name VARCHAR(200) NOT NULL,
 	network VARCHAR(32) NOT NULL,
 	first_day DATE,
@@ -360,6 +405,53 @@ CREATE INDEX ix_persons_guardian_id ON persons (guardian_id);
 
 CREATE INDEX ix_persons_name ON persons (name);
 
+CREATE TABLE rated_boardings (
+	boarding_id CHAR(32) NOT NULL,
+	closing_id INTEGER NOT NULL,
+	month VARCHAR(7) NOT NULL,
+	holder VARCHAR(16),
+	operator VARCHAR(32) NOT NULL,
+	device TEXT NOT NULL,
+	epoch BIGINT NOT NULL,
+	seq BIGINT NOT NULL,
+	dated_at BIGINT NOT NULL,
+	line TEXT,
+	vehicle TEXT,
+	verdict VARCHAR(32) NOT NULL,
+	reason VARCHAR(32),
+	category VARCHAR(32),
+	ride_class VARCHAR(32),
+	rule VARCHAR(64),
+	turnstile VARCHAR(32) NOT NULL,
+	fare_cents BIGINT NOT NULL,
+	rider_cents BIGINT NOT NULL,
+	city_cents BIGINT NOT NULL,
+	operator_cents BIGINT NOT NULL,
+	purse VARCHAR(24),
+	pass_number BIGINT,
+	counts_cap BOOLEAN NOT NULL,
+	personal BOOLEAN NOT NULL,
+	took BOOLEAN NOT NULL,
+	waits BOOLEAN NOT NULL,
+	CONSTRAINT pk_rated_boardings PRIMARY KEY (boarding_id, closing_id),
+	CONSTRAINT ck_rated_boardings_parts CHECK (rider_cents + city_cents + operator_cents = fare_cents),
+	CONSTRAINT ck_rated_boardings_not_negative CHECK (rider_cents >= 0 AND city_cents >= 0 AND operator_cents >= 0),
+	CONSTRAINT ck_rated_boardings_billed_has_amount CHECK ((verdict = 'billable') = (city_cents > 0)),
+	CONSTRAINT ck_rated_boardings_excluded_has_reason CHECK ((verdict = 'excluded') = (reason IS NOT NULL)),
+	CONSTRAINT ck_rated_boardings_billed_has_rule CHECK (verdict <> 'billable' OR rule IS NOT NULL),
+	CONSTRAINT ck_rated_boardings_pass_is_numbered CHECK ((purse IS NULL) = (pass_number IS NULL)),
+	CONSTRAINT fk_rated_boardings_closing_id_month_closings FOREIGN KEY(closing_id) REFERENCES month_closings (id) ON DELETE RESTRICT,
+	CONSTRAINT ck_rated_boardings_verdict CHECK (verdict IN ('billable', 'statistical', 'excluded')),
+	CONSTRAINT ck_rated_boardings_reason CHECK (reason IN ('DUPLICATE', 'ANNULLED', 'CLOCK_INVALID', 'DEVICE_REVOKED', 'TOKEN_INVALID', 'CARD_UNKNOWN', 'CARD_REPLACED', 'CARD_BLOCKED', 'CATEGORY_NOT_KEYABLE', 'RIGHT_NOT_STARTED', 'RIGHT_ENDED', 'RIGHT_SUSPENDED', 'NO_RIGHT', 'NOT_VALID_ON_LINE', 'OVER_CAP', 'NO_PASSES', 'PASSBACK', 'LINE_UNSETTLED', 'LINE_UNKNOWN', 'VEHICLE_UNSETTLED', 'NO_RELEASE', 'NOT_COVERED')),
+	CONSTRAINT ck_rated_boardings_category CHECK (category IN ('CHILD', 'ELDER', 'FISCAL_MUN', 'FISCAL_TRANSP', 'FISCAL_TRAB', 'OFICIAL_JUST', 'SPECIAL_ED', 'TEACHER', 'STUDENT_50', 'PREPAID', 'VT', 'FULL')),
+	CONSTRAINT ck_rated_boardings_ride_class CHECK (ride_class IN ('FREE', 'HALF', 'PURSE', 'FULL')),
+	CONSTRAINT ck_rated_boardings_turnstile CHECK (turnstile IN ('TURN', 'HOLD', 'NOT_TURNED'))
+);
+
+CREATE INDEX ix_rated_boardings_closing_id_operator_verdict ON rated_boardings (closing_id, operator, verdict);
+
+CREATE INDEX ix_rated_boardings_holder_month ON rated_boardings (holder, month);
+
 CREATE TABLE school_years (
 	id INTEGER NOT NULL,
 	school_id INTEGER NOT NULL,
@@ -405,7 +497,7 @@ CREATE TABLE users (
 
 CREATE TABLE vehicle_operators (
 	id INTEGER NOT NULL,
-	vehicle VARCHAR(32) NOT NULL,
+	vehicle VARCHAR(64) NOT NULL,
 	operator_id INTEGER,
 	from_day DATE NOT NULL,
 	recorded_at BIGINT NOT NULL,
@@ -436,7 +528,7 @@ CREATE INDEX ix_audit_log_user_id ON audit_log (user_id);
 
 CREATE TABLE breakdowns (
 	id INTEGER NOT NULL,
-	vehicle VARCHAR(32) NOT NULL,
+	vehicle VARCHAR(64) NOT NULL,
 	from_at BIGINT NOT NULL,
 	declared_by INTEGER NOT NULL,
 	recorded_at BIGINT NOT NULL,
@@ -491,10 +583,66 @@ CREATE INDEX ix_card_states_card_id_issue_revision ON card_states (card_id, issu
 
 CREATE INDEX ix_card_states_holder_id_revision ON card_states (holder_id, revision);
 
+CREATE TABLE claim_entries (
+	id INTEGER NOT NULL,
+	claim_id INTEGER NOT NULL,
+	boarding_id CHAR(32) NOT NULL,
+	kind VARCHAR(32) NOT NULL,
+	cents BIGINT NOT NULL,
+	reason VARCHAR(200),
+	CONSTRAINT pk_claim_entries PRIMARY KEY (id),
+	CONSTRAINT ck_claim_entries_bill_is_positive CHECK (kind <> 'BILL' OR cents > 0),
+	CONSTRAINT ck_claim_entries_taken_back_is_negative CHECK (kind NOT IN ('REVERSAL', 'CUT') OR cents < 0),
+	CONSTRAINT ck_claim_entries_correction_has_reason CHECK (kind = 'BILL' OR reason IS NOT NULL),
+	CONSTRAINT fk_claim_entries_claim_id_claims FOREIGN KEY(claim_id) REFERENCES claims (id) ON DELETE RESTRICT,
+	CONSTRAINT ck_claim_entries_kind CHECK (kind IN ('BILL', 'REVERSAL', 'CUT', 'DELTA'))
+);
+
+CREATE INDEX ix_claim_entries_claim_id ON claim_entries (claim_id);
+
+CREATE UNIQUE INDEX uq_claim_entries_billed_once ON claim_entries (boarding_id) WHERE kind = 'BILL';
+
+CREATE UNIQUE INDEX uq_claim_entries_reversed_once ON claim_entries (boarding_id) WHERE kind = 'REVERSAL';
+
+CREATE TABLE claim_lines (
+	claim_id INTEGER NOT NULL,
+	position INTEGER NOT NULL,
+	category VARCHAR(32) NOT NULL,
+	rule VARCHAR(64) NOT NULL,
+	line TEXT NOT NULL,
+	fare_cents BIGINT NOT NULL,
+	rider_cents BIGINT NOT NULL,
+	city_cents BIGINT NOT NULL,
+	operator_cents BIGINT NOT NULL,
+	quantity INTEGER NOT NULL,
+	total_cents BIGINT NOT NULL,
+	CONSTRAINT pk_claim_lines PRIMARY KEY (claim_id, position),
+	CONSTRAINT ck_claim_lines_quantity CHECK (quantity >= 1),
+	CONSTRAINT ck_claim_lines_not_negative CHECK (rider_cents >= 0 AND city_cents > 0 AND operator_cents >= 0),
+	CONSTRAINT ck_claim_lines_parts CHECK (rider_cents + city_cents + operator_cents = fare_cents),
+	CONSTRAINT ck_claim_lines_total CHECK (total_cents = quantity * city_cents),
+	CONSTRAINT fk_claim_lines_claim_id_claims FOREIGN KEY(claim_id) REFERENCES claims (id) ON DELETE RESTRICT,
+	CONSTRAINT ck_claim_lines_category CHECK (category IN ('CHILD', 'ELDER', 'FISCAL_MUN', 'FISCAL_TRANSP', 'FISCAL_TRAB', 'OFICIAL_JUST', 'SPECIAL_ED', 'TEACHER', 'STUDENT_50', 'PREPAID', 'VT', 'FULL'))
+);
+
+CREATE TABLE claim_states (
+	id INTEGER NOT NULL,
+	claim_id INTEGER NOT NULL,
+	state VARCHAR(32) NOT NULL,
+	at BIGINT NOT NULL,
+	"by" VARCHAR(64) NOT NULL,
+	note VARCHAR(300),
+	CONSTRAINT pk_claim_states PRIMARY KEY (id),
+	CONSTRAINT fk_claim_states_claim_id_claims FOREIGN KEY(claim_id) REFERENCES claims (id) ON DELETE RESTRICT,
+	CONSTRAINT ck_claim_states_state CHECK (state IN ('DRAFT', 'CLOSED', 'SENT', 'ATTESTED', 'CUT', 'PAID'))
+);
+
+CREATE INDEX ix_claim_states_claim_id ON claim_states (claim_id);
+
 CREATE TABLE device_assignments (
 	id INTEGER NOT NULL,
 	device_id VARCHAR(32) NOT NULL,
-	vehicle VARCHAR(32),
+	vehicle VARCHAR(64),
 	from_at BIGINT NOT NULL,
 	recorded_at BIGINT NOT NULL,
 	CONSTRAINT pk_device_assignments PRIMARY KEY (id),
@@ -560,7 +708,7 @@ CREATE INDEX ix_enrolments_holder_id_first_day ON enrolments (holder_id, first_d
 CREATE TABLE fares (
 	id INTEGER NOT NULL,
 	network VARCHAR(32) NOT NULL,
-	line VARCHAR(32),
+	line VARCHAR(64),
 	medium VARCHAR(32),
 	first_day DATE NOT NULL,
 	last_day DATE,

@@ -1,0 +1,140 @@
+"""Texts that people type into the register: trimmed, of sensible length, without control characters."""
+
+import re
+import unicodedata
+from datetime import date
+
+from backoffice.adapters.documents import DocumentError, read_cnpj, read_cpf
+from backoffice.application.errors import Invalid
+
+_CODE = re.compile(r"[a-z0-9-]{1,32}", re.ASCII)
+_INEP = re.compile(r"[0-9]{8}", re.ASCII)
+_PLATE = re.compile(r"[A-Z]{3}[0-9][0-9A-Z][0-9]{2}", re.ASCII)
+FIRST_YEAR = 1900
+LAST_YEAR = 2200
+
+
+def text_of(value: str, field: str, longest: int = 200) -> str:
+    """A text that must be there, with single blanks and composed letters.
+
+    Raises:
+        Invalid: empty, too long, or with control characters.
+    """
+    plain = " ".join(unicodedata.normalize("NFC", value).split())
+    if not plain:
+        raise Invalid(f"{field}: preencha o campo", f"{field}: is missing")
+    if len(plain) > longest:
+        raise Invalid(f"{field}: no máximo {longest} caracteres", f"{field}: at most {longest} characters")
+    if any(unicodedata.category(sign).startswith("C") for sign in plain):
+        raise Invalid(
+            f"{field}: contém caracteres de controle; digite o texto de novo",
+            f"{field}: holds control characters",
+        )
+    return plain
+
+
+def optional_text(value: str | None, field: str, longest: int = 200) -> str | None:
+    """A text, or None for none or an empty one.
+
+    Raises:
+        Invalid: see `text_of`.
+    """
+    return None if value is None or not value.strip() else text_of(value, field, longest)
+
+
+def code_of(value: str, field: str) -> str:
+    """A code of an operator, a device or a user: lower-case letters, digits and hyphens.
+
+    Raises:
+        Invalid: anything else.
+    """
+    if not _CODE.fullmatch(value):
+        raise Invalid(
+            f"{field}: use de 1 a 32 letras minúsculas sem acento, algarismos ou hífens",
+            f"{field}: 1 to 32 of a-z, 0-9 and hyphen",
+        )
+    return value
+
+
+def printable_code(value: str, field: str, longest: int = 64) -> str:
+    """A code of a line, vehicle or trip: what a device may send, without blanks at its ends.
+
+    Raises:
+        Invalid: empty, too long, or not printable.
+    """
+    if not value or len(value) > longest or not value.isprintable() or value != value.strip():
+        raise Invalid(
+            f"{field}: de 1 a {longest} caracteres imprimíveis, sem espaços nas pontas",
+            f"{field}: 1 to {longest} printable characters without blanks at the ends",
+        )
+    return value
+
+
+def cpf_of(value: str | None, field: str = "cpf") -> str | None:
+    """An own or a guardian's CPF as 11 digits; None for none.
+
+    Raises:
+        Invalid: no CPF; the message does not repeat it.
+    """
+    if value is None or not value.strip():
+        return None
+    try:
+        return read_cpf(value)
+    except DocumentError as error:
+        raise Invalid(
+            f"{field}: {error}", f"{field}: is no CPF: 11 digits with its zeros and right check digits"
+        ) from error
+
+
+def cnpj_of(value: str, field: str = "document") -> str:
+    """A CNPJ as 14 characters.
+
+    Raises:
+        Invalid: no CNPJ; the message does not repeat it.
+    """
+    try:
+        return read_cnpj(value)
+    except DocumentError as error:
+        raise Invalid(
+            f"{field}: {error}", f"{field}: is no CNPJ: 14 characters with right check digits"
+        ) from error
+
+
+def inep_of(value: str | None) -> str | None:
+    """An INEP code as 8 digits; None for none.
+
+    Raises:
+        Invalid: anything else.
+    """
+    if value is None or not value.strip():
+        return None
+    if not _INEP.fullmatch(value.strip()):
+        raise Invalid("inep: o código INEP tem 8 algarismos", "inep: eight digits")
+    return value.strip()
+
+
+def plate_of(value: str | None) -> str | None:
+    """A number plate, old or Mercosul, without hyphen; None for none.
+
+    Raises:
+        Invalid: anything else.
+    """
+    if value is None or not value.strip():
+        return None
+    plain = value.strip().upper().replace("-", "").replace(" ", "")
+    if not _PLATE.fullmatch(plain):
+        raise Invalid("plate: a placa é como ABC1D23 ou ABC1234", "plate: such as ABC1D23 or ABC1234")
+    return plain
+
+
+def day_of(value: date, field: str) -> date:
+    """A civil day of a sensible year.
+
+    Raises:
+        Invalid: before 1900 or after 2200, which is a slip of the finger.
+    """
+    if not FIRST_YEAR <= value.year <= LAST_YEAR:
+        raise Invalid(
+            f"{field}: o ano {value.year} está errado; confira a data", f"{field}: year {value.year} is wrong"
+        )
+    return value
