@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from backoffice.demo.documents import cnpj
+from backoffice.persistence.schools import SchoolNetwork
 from validator.domain.service_time import Month, next_month
 from validator.domain.vocabulary import Network
 
@@ -39,10 +40,10 @@ class VehiclePlan:
 
 @dataclass(frozen=True, slots=True)
 class SchoolPlan:
-    """A school; special ones teach whom the law lets ride free."""
+    """A school of one of the public networks, or an institution of special education."""
 
     name: str
-    special: bool
+    network: SchoolNetwork
     inep: str
 
 
@@ -104,7 +105,14 @@ def calendar_of(month: Month) -> Calendar:
     """The calendar of a month."""
     day, end = date.fromisoformat(f"{month}-01"), date.fromisoformat(f"{next_month(month)}-01")
     days = tuple(day + timedelta(days=i) for i in range((end - day).days))
-    return Calendar(month, days, dense=_nth(days, 1, 2), fare_change=_nth(days, 0, 3), free=_nth(days, 6, 4))
+    return Calendar(
+        month,
+        days,
+        dense=_nth(days, 1, 2),
+        fare_change=_nth(days, 0, 3),
+        free=_nth(days, 6, 4),
+        theft=days[19],
+    )
 
 
 def _nth(days: Sequence[date], weekday: int, number: int) -> date:
@@ -129,12 +137,19 @@ _COMMUNITIES = (
     "Serra",
 )
 
+_NETWORKS = (
+    SchoolNetwork.PUBLIC_MUNICIPAL,
+    SchoolNetwork.PUBLIC_MUNICIPAL,
+    SchoolNetwork.PUBLIC_STATE,
+    SchoolNetwork.PUBLIC_STATE,
+    SchoolNetwork.PUBLIC_FEDERAL,
+)
 SCHOOLS = (
     *(
-        SchoolPlan(f"Escola Pública Demonstração {n}", special=False, inep=f"4199{n:04d}")
-        for n in range(1, 6)
+        SchoolPlan(f"Escola Pública Demonstração {number}", network, f"4199{number:04d}")
+        for number, network in enumerate(_NETWORKS, start=1)
     ),
-    SchoolPlan("Escola Especial Demonstração", special=True, inep="41990099"),
+    SchoolPlan("Escola Especial Demonstração", SchoolNetwork.SPECIAL, "41990099"),
 )
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from backoffice.demo.city_plan import Calendar, CityPlan, LinePlan
 from backoffice.demo.documents import cpf
+from backoffice.persistence.schools import SchoolNetwork
 from validator.domain.vocabulary import Category, Network, Product
 
 
@@ -175,12 +176,17 @@ def _rides(category: Category, line: LinePlan) -> bool:
 
 
 def _school(category: Category, city: CityPlan, chance: random.Random) -> int | None:
-    special = [i for i, school in enumerate(city.schools) if school.special]
-    if category is Category.SPECIAL_ED:
-        return special[0]
-    if category is Category.STUDENT_50:
-        return chance.choice([i for i in range(len(city.schools)) if i not in special])
-    return None
+    networks = _SCHOOL_NETWORKS.get(category)
+    if networks is None:
+        return None
+    return chance.choice([i for i, school in enumerate(city.schools) if school.network in networks])
+
+
+_SCHOOL_NETWORKS = {
+    Category.STUDENT_50: [network for network in SchoolNetwork if network.is_public],
+    Category.TEACHER: [SchoolNetwork.PUBLIC_MUNICIPAL],
+    Category.SPECIAL_ED: [SchoolNetwork.SPECIAL],
+}
 
 
 def _sales(rider: Rider, calendar: Calendar, chance: random.Random) -> Iterator[SalePlan]:
