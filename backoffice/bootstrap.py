@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 
 from backoffice.adapters.chance import SystemChance
 from backoffice.adapters.city_keys import CityKeys
+from backoffice.adapters.file_clock import file_clock
 from backoffice.adapters.law_file import law_from
 from backoffice.application.ports import CardSigner, Chance
 from backoffice.persistence.base import make_engine
@@ -49,6 +50,11 @@ def system_clock() -> datetime:
     return datetime.now(UTC)
 
 
+def clock_of(settings: Settings) -> Clock:
+    """The machine's clock, or the demonstration's, which plays a month that is not now."""
+    return system_clock if settings.demo_clock_file is None else file_clock(settings.demo_clock_file)
+
+
 def open_database(settings: Settings) -> Engine:
     """The database with the tables of this program; our own SQLite is made and migrated here.
 
@@ -70,7 +76,7 @@ def open_database(settings: Settings) -> Engine:
 def build(
     settings: Settings | None = None,
     *,
-    clock: Clock = system_clock,
+    clock: Clock | None = None,
     chance: Chance | None = None,
     signer: CardSigner | None = None,
 ) -> Backoffice:
@@ -87,5 +93,5 @@ def build(
         book=law_from(settings.law_file),
         signer=signer or CityKeys(settings.keys_dir),
         chance=chance or SystemChance(),
-        clock=clock,
+        clock=clock or clock_of(settings),
     )

@@ -26,6 +26,10 @@ class Settings(BaseSettings):
     backoffice_host: str = Field("127.0.0.1", description="Onde a retaguarda escuta.")
     backoffice_port: int = Field(8090, ge=0, le=65535, description="Porta da retaguarda.")
 
+    demo_clock_file: Path | None = Field(
+        None, description="Só a demonstração define: o arquivo do seu relógio. Em serviço fica vazio."
+    )
+
     @property
     def database(self) -> str:
         """The database's address, also where none was set."""
