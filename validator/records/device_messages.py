@@ -6,9 +6,10 @@ re-serialised, ever.
 
 import hashlib
 import struct
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from validator.records.keys import SHARDS
 
@@ -18,13 +19,31 @@ MAX_BATCH_ENTRIES = 1_000
 MAX_TAP_BYTES = 4_096
 MAX_BATCH_BYTES = 2_000_000
 
+# Limits that the decoder checks and the OpenAPI document shows. The patterns are shown only: `validator.application`
+# reads ids and instants and says in words what is wrong with them.
+_UUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+_INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
+Seq = Annotated[int, Meta(ge=1, le=2**63 - 1, description="Positive; numbered without gaps.")]
+BoardingId = Annotated[str, Meta(extra_json_schema={"format": "uuid", "pattern": _UUID})]
+InstantText = Annotated[
+    str,
+    Meta(
+        description="ISO 8601 with offset, from 1970 to 2100.",
+        extra_json_schema={"format": "date-time", "pattern": _INSTANT},
+    ),
+]
+Code = Annotated[str, Meta(min_length=1, max_length=64, description="Printable characters only.")]
+Token = Annotated[str, Meta(min_length=1, max_length=512)]
+Hex32 = Annotated[str, Meta(min_length=64, max_length=64, extra_json_schema={"pattern": "^[0-9a-f]{64}$"})]
+Hex64 = Annotated[str, Meta(min_length=128, max_length=128, extra_json_schema={"pattern": "^[0-9a-f]{128}$"})]
+
 
 class CardMedium(
     msgspec.Struct, tag_field="kind", tag="card", forbid_unknown_fields=True, frozen=True, gc=False
 ):
     """A card's token, as the reader read it."""
 
-    token: str
+    token: Token
 
 
 class UidMedium(
@@ -32,7 +51,7 @@ class UidMedium(
 ):
     """The uid of a contactless chip, in hexadecimal."""
 
-    uid: str
+    uid: Code
 
 
 class DocumentMedium(
@@ -40,8 +59,8 @@ class DocumentMedium(
 ):
     """An identity document shown to the driver; which kind, never its number."""
 
-    category: str
-    document: str
+    category: Code
+    document: Annotated[str, Meta(min_length=1, max_length=20, description="Letters only.")]
 
 
 class KeyMedium(
@@ -49,7 +68,7 @@ class KeyMedium(
 ):
     """A category keyed by the driver."""
 
-    category: str
+    category: Code
 
 
 class CashMedium(
@@ -57,7 +76,7 @@ class CashMedium(
 ):
     """Money tendered, in centavos."""
 
-    tendered_cents: int
+    tendered_cents: Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 
 MediumMessage = CardMedium | UidMedium | DocumentMedium | KeyMedium | CashMedium
@@ -66,37 +85,37 @@ MediumMessage = CardMedium | UidMedium | DocumentMedium | KeyMedium | CashMedium
 class TapMessage(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False):
     """One tap as posted and journalled. Instants are ISO 8601 texts with offset."""
 
-    boarding_id: str
-    epoch: int
-    device_seq: int
-    occurred_at: str
-    line: str
-    vehicle: str
+    boarding_id: BoardingId
+    epoch: Seq
+    device_seq: Seq
+    occurred_at: InstantText
+    line: Code
+    vehicle: Code
     medium: MediumMessage
-    trip: str | None = None
-    continues: str | None = None
+    trip: Code | None = None
+    continues: BoardingId | None = None
 
 
 class ReleaseMessage(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False):
     """What the device did about a tap: let the rider through or not, on which class and purse."""
 
-    device_seq: int
-    boarding_id: str
+    device_seq: Seq
+    boarding_id: BoardingId
     released: bool
     mode: Literal["online", "offline"]
     ride_class: Literal["FREE", "HALF", "PURSE", "FULL"] | None = msgspec.field(default=None, name="class")
-    purse: str | None = None
-    list_version: int | None = None
-    epoch: int | None = None
+    purse: Code | None = None
+    list_version: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    epoch: Seq | None = None
 
 
 class AnnulMessage(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False):
     """The turnstile did not turn. In a batch `annuls` names the boarding; on its own route the address does."""
 
-    epoch: int
-    device_seq: int
-    occurred_at: str
-    annuls: str | None = None
+    epoch: Seq
+    device_seq: Seq
+    occurred_at: InstantText
+    annuls: BoardingId | None = None
 
 
 class BatchMessage(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=False):
@@ -105,11 +124,11 @@ class BatchMessage(msgspec.Struct, forbid_unknown_fields=True, frozen=True, gc=F
     `head` and `signature` are hexadecimal. `closing` says that the epoch ends with this head.
     """
 
-    epoch: int
-    first_seq: int
-    entries: list[str]
-    head: str
-    signature: str
+    epoch: Seq
+    first_seq: Seq
+    entries: Annotated[list[str], Meta(max_length=MAX_BATCH_ENTRIES)]
+    head: Hex32
+    signature: Hex64
     closing: bool = False
 
 

@@ -27,6 +27,8 @@ class AnswerRecord(Packed, frozen=True):
         released: What the device did: None until its release arrives.
         dated_micros: The instant that the service decided on where it did not believe the device's clock.
         city_cents: What the city would repay; journal and verdict only, never sent online.
+        flags: `Flag`s of the journal entry, for the verdict of a repeated batch.
+        vehicle: Vehicle of a refused boarding, where a release over the refusal may count for the holder.
     """
 
     reason: int
@@ -46,6 +48,8 @@ class AnswerRecord(Packed, frozen=True):
     released: bool | None = None
     dated_micros: int | None = None
     city_cents: int = 0
+    flags: int = 0
+    vehicle: str = ""
 
 
 class JournalEntry(Packed, frozen=True):
@@ -82,7 +86,7 @@ class JournalEntry(Packed, frozen=True):
         list_version: Of a release: version of the list that the device decided with.
         online: Of a release: whether the device had the server's answer.
         flags: `Flag`s.
-        raw: The exact bytes of a rejected entry; of a head, the head's message.
+        raw: The exact bytes of a rejected entry; of a head, its `HeadRecord`.
         note: Why an entry was rejected, or what a conflict was about.
         month_boardings, passes: What the answer said to remain, so that a rebuild restores the same answer.
     """

@@ -1,0 +1,1 @@
+"""What the validator touches of the outside: Redis, keys, the clock, the log."""

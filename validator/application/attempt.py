@@ -1,0 +1,293 @@
+"""One tap on its way to an answer: read, judged against its card, decided, recorded.
+
+Replay first: the same id and the same bytes get the same answer, refusals too; the same id with other bytes is a
+conflict, and the first stands.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import Enum
+from uuid import UUID
+
+import msgspec
+
+from validator.application.cards import CardReader, ReadCard, is_signed, refusal_of_card
+from validator.application.current_city import CurrentCity
+from validator.application.devices import Device
+from validator.application.errors import (
+    BoardingError,
+    BoardingIdConflict,
+    CityMissing,
+    Damaged,
+    DeviceUnknown,
+    RegisterBehind,
+    UsageLost,
+)
+from validator.application.holders import HolderReader, ReadHolder
+from validator.application.ports import Commit, Undecided, Values, Verify
+from validator.application.tap_records import (
+    Circumstances,
+    TapFacts,
+    answer_of,
+    conflict_entry,
+    entry_of,
+    flags_of_place,
+    remaining_after,
+)
+from validator.domain.boarding import Accepted, Continued, Decision, FareUnknown, Refused, decide, effects_of
+from validator.domain.holder import Holder
+from validator.domain.money import Cents
+from validator.domain.reasons import Reason
+from validator.domain.tap import CARD, Medium, Tap
+from validator.domain.usage import Usage
+from validator.domain.vocabulary import Category, MediumKind
+from validator.records.city import CityView
+from validator.records.codes import Flag
+from validator.records.device_messages import CardMedium, CashMedium, DocumentMedium, KeyMedium
+from validator.records.journal import AnswerRecord, pack_answer, pack_entry, pack_id, unpack_answer
+from validator.records.keys import durable_key, id_key, seen_key
+from validator.records.packing import to_micros
+from validator.records.snapshot import DurableRecord, unpack_durable
+from validator.records.usage import effect_record, pack_usage, unpack_usage
+
+_NOTHING_USED = Usage()
+_NOTHING_DURABLE = DurableRecord()
+
+
+class Fate(Enum):
+    """What became of an item."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    REPLAYED = "replayed"
+    RECORDED = "recorded"
+    """Durable already; the answer itself is no longer kept."""
+    CONFLICT = "conflict"
+    FAILED = "failed"
+
+
+class Desk(msgspec.Struct, frozen=True, gc=False):
+    """What every attempt is decided with."""
+
+    city: CurrentCity
+    cards: CardReader
+    holders: HolderReader
+    verify: Verify
+
+
+class Attempt:
+    """A tap as an item of the hot state.
+
+    Attributes:
+        fate: What became of it.
+        answer: What was answered, now or before.
+        durable: What of the device's epoch is durable in SQL.
+        error: Why it has no answer.
+        home: Shard of the holder that its token names, else of its device.
+    """
+
+    def __init__(self, device: Device, facts: TapFacts, flags: int, desk: Desk) -> None:
+        card = facts.card
+        self.device = device
+        self.facts = facts
+        self.home = device.shard if card is None else card.home
+        self.fate = Fate.OPEN
+        self.answer: AnswerRecord | None = None
+        self.durable = _NOTHING_DURABLE
+        self.error: BoardingError | None = None
+        self.claim: tuple[bytes, bytes] | None = (id_key(facts.boarding), pack_id(facts.digest, self.home))
+        self._flags = flags
+        self._desk = desk
+        self._seen_key = seen_key(self.home, facts.boarding)
+        self._durable_key = durable_key(device.id, facts.message.epoch)
+        self._decided: AnswerRecord | None = None
+
+    def first_keys(self) -> Sequence[bytes]:
+        """The answer kept before, the device, and the holder with its usage."""
+        card = self.facts.card
+        if card is None:
+            return (self._seen_key, self.device.key, self._durable_key)
+        return (self._seen_key, self.device.key, self._durable_key, card.holder_key, card.usage_key)
+
+    def more_keys(self, values: Values) -> Sequence[bytes]:
+        """Nothing more."""
+        return ()
+
+    def decide(self, values: Values) -> Commit | None:
+        """Answer from what is kept, or decide.
+
+        Raises:
+            Undecided: the same tap is being committed in this very cycle.
+            BoardingError: no answer is possible now.
+        """
+        device, claim = self.device, self.claim
+        assert claim is not None
+        if not device.sees(values[device.key]) or (device.revoked and not self.facts.batch):
+            raise DeviceUnknown
+        self.durable = unpack_durable(values[self._durable_key])
+        stands = values[claim[0]]
+        if stands is None:
+            raise Damaged
+        if stands != claim[1]:
+            return self._conflict()
+        seen = values[self._seen_key]
+        if seen is not None:
+            if self._seen_key in values.pending:
+                raise Undecided
+            self.replayed(seen)
+            return None
+        if self.durable.covers(self.facts.message.device_seq):
+            self.fate = Fate.RECORDED
+            return None
+        return self._judge(values)
+
+    def _conflict(self) -> Commit | None:
+        self._decided = None
+        if self.durable.covers(self.facts.message.device_seq):
+            self.fate = Fate.CONFLICT
+            return None
+        return Commit(self.device.shard, pack_entry(conflict_entry(self.facts, self._flags)))
+
+    def _judge(self, values: Values) -> Commit:
+        facts = self.facts
+        view = self._desk.city.view()
+        card = facts.card
+        flags = self._flags | flags_of_place(
+            facts.message.line, facts.message.vehicle, self.device.record.operator, view
+        )
+        if self.device.revoked:
+            flags |= int(Flag.REVOKED_DEVICE)
+        if flags & Flag.CLOCK_QUARANTINE:
+            return self._commit(Refused(Reason.CLOCK_INVALID), Circumstances(view, flags))
+        if card is None:
+            if type(facts.message.medium) is CardMedium:
+                return self._commit(Refused(Reason.TOKEN_INVALID), Circumstances(view, flags))
+            decision = self._decide(self._tap(view, _NOTHING_USED), None, _NOTHING_USED, view)
+            return self._commit(decision, Circumstances(view, flags))
+        return self._judge_card(card, values, view, flags)
+
+    def _judge_card(self, card: ReadCard, values: Values, view: CityView, flags: int) -> Commit:
+        snapshot = values[card.holder_key]
+        if snapshot is None:
+            if self._is_signed(card, view):
+                raise RegisterBehind
+            return self._commit(Refused(Reason.TOKEN_INVALID), Circumstances(view, flags))
+        read = self._desk.holders.read(card.holder_key, snapshot)
+        refusal = refusal_of_card(card, read.cards)
+        if refusal is not None:
+            counts = refusal in (Reason.CARD_REPLACED, Reason.CARD_BLOCKED) and self._is_signed(card, view)
+            holder = card.token.holder_id if counts else None
+            seen = Circumstances(view, flags, None, holder, read.revision)
+            return self._commit(Refused(refusal), seen)
+        usage_was = values[card.usage_key]
+        if usage_was is None:
+            raise UsageLost(card.home)
+        return self._judge_holder(card, read, usage_was, view, flags)
+
+    def _judge_holder(
+        self, card: ReadCard, read: ReadHolder, usage_was: bytes, view: CityView, flags: int
+    ) -> Commit:
+        usage = unpack_usage(usage_was)
+        tap = self._tap(view, usage)
+        decision = self._decide(tap, read.holder, usage, view)
+        holder = card.token.holder_id
+        if not isinstance(decision, Accepted) or flags & Flag.REVOKED_DEVICE:
+            seen = Circumstances(view, flags, None, holder, read.revision)
+            return self._commit(decision, seen, card.usage_key, usage_was)
+        effects = effects_of(tap, decision, view.city)
+        changes = effects.uses is not None or effects.boarding is not None
+        after = usage.after(effects) if changes else usage
+        left, passes = remaining_after(decision, after, read.holder, tap.occurred_at, view)
+        effect = effect_record(effects) if changes else None
+        seen = Circumstances(view, flags, effect, holder, read.revision, left, passes)
+        return self._commit(decision, seen, card.usage_key, usage_was, pack_usage(after) if changes else b"")
+
+    def _decide(self, tap: Tap, holder: Holder | None, usage: Usage, view: CityView) -> Decision:
+        try:
+            return decide(tap, holder, usage, view.city)
+        except FareUnknown as error:
+            raise CityMissing from error
+
+    def _tap(self, view: CityView, usage: Usage) -> Tap:
+        facts = self.facts
+        message = facts.message
+        return Tap(
+            message.boarding_id.lower(),
+            facts.dated_at,
+            message.line,
+            view.networks.get(message.line),
+            message.vehicle,
+            _medium_of(message.medium),
+            None if facts.continues is None else _continued(facts.continues, facts.dated_at, usage, view),
+        )
+
+    def _is_signed(self, card: ReadCard, view: CityView) -> bool:
+        return is_signed(card, view, to_micros(self.facts.dated_at), self._desk.verify)
+
+    def _commit(
+        self,
+        decision: Decision,
+        seen: Circumstances,
+        usage_key: bytes | None = None,
+        usage_was: bytes = b"",
+        usage_now: bytes = b"",
+    ) -> Commit:
+        answer = self._decided = answer_of(self.facts, decision, seen)
+        return Commit(
+            self.home,
+            pack_entry(entry_of(self.facts, decision, seen)),
+            self._seen_key,
+            b"",
+            pack_answer(answer),
+            usage_key,
+            usage_was,
+            usage_now,
+        )
+
+    def committed(self) -> None:
+        """The answer stands."""
+        self.answer = self._decided
+        self.fate = Fate.CONFLICT if self._decided is None else Fate.ANSWERED
+
+    def replayed(self, seen: bytes) -> None:
+        """The same tap was answered before; that answer stands."""
+        self.answer = unpack_answer(seen)
+        self.fate = Fate.REPLAYED
+
+    def failed(self, error: BoardingError) -> None:
+        """No answer."""
+        if self.fate is Fate.OPEN:
+            self.fate = Fate.FAILED
+            self.error = error
+
+    def raise_failure(self) -> None:
+        """Raise what stands in the way of an answer.
+
+        Raises:
+            BoardingError: as the item failed, or the id belongs to another tap.
+        """
+        if self.error is not None:
+            raise self.error
+        if self.fate is Fate.CONFLICT:
+            raise BoardingIdConflict
+
+
+def _medium_of(medium: object) -> Medium:
+    """The domain's medium of a message's."""
+    if type(medium) is CardMedium:
+        return CARD
+    if type(medium) is CashMedium:
+        return Medium(MediumKind.CASH, tendered_cents=Cents(medium.tendered_cents))
+    kind = MediumKind.KEY if type(medium) is KeyMedium else MediumKind.DOCUMENT
+    assert isinstance(medium, KeyMedium | DocumentMedium)
+    return Medium(kind, Category(medium.category))
+
+
+def _continued(continues: UUID, at: datetime, usage: Usage, view: CityView) -> Continued | None:
+    """The boarding that a tap continues: the holder's last one, if its vehicle was declared broken since."""
+    latest = usage.latest
+    if latest is None or latest.boarding_id != str(continues):
+        return None
+    if not view.broke_down(latest.vehicle, latest.occurred_at, at):
+        return None
+    return Continued(latest.occurred_at, latest.vehicle, latest.category)

@@ -1,0 +1,94 @@
+"""Board: one tap, one answer."""
+
+from datetime import datetime
+
+from validator.application.answers import BoardingAnswer, RecordedAnswer, boarding_answer, recorded_answer
+from validator.application.attempt import Attempt, Desk, Fate
+from validator.application.devices import Device, DeviceGate
+from validator.application.errors import DeviceUnknown, Malformed
+from validator.application.instants import read_instant
+from validator.application.ports import HotState
+from validator.application.reading import read_boarding_id, read_tap
+from validator.application.tap_records import TapFacts
+from validator.records.device_messages import CardMedium, digest_of
+
+
+async def board(
+    raw: bytes,
+    authorization: bytes,
+    sent_at: datetime,
+    received_at: datetime,
+    hot: HotState,
+    gate: DeviceGate,
+    desk: Desk,
+) -> Attempt:
+    """Answer one tap that was posted by itself.
+
+    Args:
+        raw: The exact bytes of the tap.
+        authorization: The Authorization header.
+        sent_at: The device's clock when it sent the request.
+        received_at: The service's clock.
+        hot: The hot state.
+        gate: Knows the devices.
+        desk: City, cards, holders and keys.
+
+    Raises:
+        Malformed: the tap breaks its form.
+        DeviceUnknown: nobody may post with this token.
+        BoardingIdConflict: the id belongs to another tap.
+        NotServed: there is no answer now.
+    """
+    device = gate.known(authorization) or await gate.admit(authorization)
+    message = read_tap(raw)
+    boarding = read_boarding_id(message.boarding_id)
+    continues = None if message.continues is None else read_boarding_id(message.continues, "continues")
+    occurred_at = read_instant(message.occurred_at, "occurred_at")
+    if device.revoked or message.epoch != device.record.epoch:
+        device = await gate.admit(authorization)
+        if device.revoked:
+            raise DeviceUnknown
+        _check_epoch(message.epoch, device)
+    dated = desk.city.limits(received_at).date_online(occurred_at, sent_at, received_at)
+    medium = message.medium
+    card = desk.cards.read(medium.token) if type(medium) is CardMedium else None
+    digest = digest_of(device.id, raw)
+    facts = TapFacts(
+        device.id, message, digest, boarding, occurred_at, received_at, dated.at, False, card, continues
+    )
+    attempt = Attempt(device, facts, dated.flags, desk)
+    await hot.settle((attempt,), attempt.home)
+    if isinstance(attempt.error, DeviceUnknown):
+        await gate.admit(authorization)  # an empty or fenced shard is not an unknown device
+    attempt.raise_failure()
+    return attempt
+
+
+def _check_epoch(epoch: int, device: Device) -> None:
+    current = device.record.epoch
+    if epoch > current:
+        raise Malformed(
+            "epoch",
+            f"A época {epoch} não foi emitida para este validador; a vigente é {current}.",
+            f"Epoch {epoch} was never issued to this device; the current one is {current}.",
+        )
+    if epoch < current:
+        raise Malformed(
+            "epoch",
+            f"A época vigente é {current}; envie toques de épocas anteriores em lote (POST /v1/boardings/batch).",
+            f"The current epoch is {current}; send taps of earlier epochs in a batch (POST /v1/boardings/batch).",
+        )
+
+
+def answer_to(attempt: Attempt, language: str) -> BoardingAnswer | RecordedAnswer:
+    """The answer of a settled attempt, in `pt-BR` or `en`."""
+    boarding_id = attempt.facts.message.boarding_id
+    if attempt.answer is None:
+        return recorded_answer(boarding_id, attempt.durable, language)
+    return boarding_answer(
+        boarding_id,
+        attempt.answer,
+        attempt.durable,
+        replayed=attempt.fate is Fate.REPLAYED,
+        language=language,
+    )

@@ -1,0 +1,71 @@
+"""Cards: reading a token, and judging it against what is published of its card."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from validator.application.ports import Verify
+from validator.domain.reasons import Reason
+from validator.records.card_token import CardToken, TokenError, read_token
+from validator.records.city import CityView
+from validator.records.codes import CardState
+from validator.records.keys import holder_key, holder_shard, usage_key
+from validator.records.snapshot import CardRecord
+
+_MOST_KNOWN = 100_000
+
+
+class ReadCard(msgspec.Struct, frozen=True, gc=False):
+    """A token that could be read, with all that follows from its text alone."""
+
+    token: CardToken
+    hash: bytes
+    home: int
+    holder_key: bytes
+    usage_key: bytes
+
+
+class CardReader:
+    """Reads tokens and remembers them: a card in use is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, ReadCard] = {}
+
+    def read(self, text: str) -> ReadCard | None:
+        """The card of a token's text; None for a text that is no token."""
+        card = self._known.get(text)
+        if card is None:
+            try:
+                token = read_token(text)
+            except TokenError:
+                return None
+            holder = token.holder_id
+            card = ReadCard(token, token.hash(), holder_shard(holder), holder_key(holder), usage_key(holder))
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[text] = card
+        return card
+
+
+def refusal_of_card(card: ReadCard, published: Iterable[CardRecord]) -> Reason | None:
+    """Why a card cannot be used, by what is published of its holder's cards; None when it can."""
+    number = card.token.card_number
+    newest: CardRecord | None = None
+    for record in published:
+        if record.number == number and (newest is None or record.issue > newest.issue):
+            newest = record
+    if newest is None:
+        return Reason.CARD_UNKNOWN
+    if card.token.issue < newest.issue or newest.state == CardState.REPLACED:
+        return Reason.CARD_REPLACED
+    if newest.state == CardState.BLOCKED:
+        return Reason.CARD_BLOCKED
+    return None if card.hash == newest.token_hash else Reason.TOKEN_INVALID
+
+
+def is_signed(card: ReadCard, view: CityView, at_micros: int, verify: Verify) -> bool:
+    """Whether the city signed a token with a key that was valid at an instant."""
+    key = view.card_keys.get(card.token.key_id)
+    if key is None or (key.until_micros is not None and at_micros >= key.until_micros):
+        return False
+    return verify(key.public_key, card.token.signature, card.token.signed_bytes())

@@ -1,0 +1,228 @@
+"""What a device sent, read strictly: exact types, no unknown field, no key twice, nothing that SQL cannot keep."""
+
+import json
+import re
+from typing import Any, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from validator.application.errors import Malformed
+from validator.application.instants import read_instant
+from validator.domain.vocabulary import Category
+from validator.records.device_messages import (
+    MAX_TAP_BYTES,
+    AnnulMessage,
+    BatchMessage,
+    DocumentMedium,
+    KeyMedium,
+    ReleaseMessage,
+    TapMessage,
+    UidMedium,
+)
+
+T = TypeVar("T")
+
+_tap = msgspec.json.Decoder(TapMessage)
+_release = msgspec.json.Decoder(ReleaseMessage)
+_annul = msgspec.json.Decoder(AnnulMessage)
+_batch = msgspec.json.Decoder(BatchMessage)
+
+_KEYABLE_WORDS = frozenset(Category)
+_DOCUMENT = re.compile(r"[^\W\d_]+(?:[ /-][^\W\d_]+)*")
+_PATH = re.compile(r" - at `(?P<path>[^`]*)`$")
+
+_PHRASES = (
+    (re.compile(r"Object contains unknown field `(.*)`"), "o campo `{}` não existe nesta mensagem; retire-o"),
+    (re.compile(r"Object missing required field `(.*)`"), "falta o campo obrigatório `{}`"),
+    (re.compile(r"Expected `(.*)`, got `(.*)`"), "esperado `{}`, recebido `{}`"),
+    (re.compile(r"Expected `(.*)` (<=|>=) (.*)"), "esperado `{}` {} {}"),
+    (re.compile(r"Expected `(.*)` of length (<=|>=) (.*)"), "esperado `{}` de tamanho {} {}"),
+    (re.compile(r"Invalid value '(.*)'"), "o valor '{}' não é um dos aceitos"),
+    (re.compile(r"Invalid enum value '(.*)'"), "o valor '{}' não é um dos aceitos"),
+)
+
+
+def read_tap(raw: bytes) -> TapMessage:
+    """Read a tap.
+
+    Raises:
+        Malformed: it breaks the form; the message says what to send instead.
+    """
+    message = _decode(_tap, raw)
+    medium = message.medium
+    if raw.count(b":") != _colons_of_tap(message) or b"\\" in raw:
+        refuse_double_keys(raw)  # the count is a cheap way to know that there are none
+    if not (message.line.isprintable() and message.vehicle.isprintable()):
+        _refuse_unprintable("line" if message.vehicle.isprintable() else "vehicle")
+    if message.trip is not None and not message.trip.isprintable():
+        _refuse_unprintable("trip")
+    if type(medium) is KeyMedium or type(medium) is DocumentMedium:
+        _check_keyed(medium)
+    elif type(medium) is UidMedium:
+        raise Malformed(
+            "medium.kind",
+            "O meio `uid` está reservado e ainda não é atendido. Envie card, document, key ou cash.",
+            "The medium `uid` is reserved and not served yet. Send card, document, key or cash.",
+        )
+    return message
+
+
+def _colons_of_tap(message: TapMessage) -> int:
+    """How many colons a tap without double keys, nulls or escapes has: one for each key, and those inside texts."""
+    colons = 9 + message.occurred_at.count(":") + message.line.count(":") + message.vehicle.count(":")
+    if message.trip is not None:
+        colons += 1 + message.trip.count(":")
+    if message.continues is not None:
+        colons += 1
+    return colons + 1 if type(message.medium) is DocumentMedium else colons
+
+
+def _check_keyed(medium: KeyMedium | DocumentMedium) -> None:
+    if medium.category not in _KEYABLE_WORDS:
+        words = ", ".join(category.value for category in Category)
+        raise Malformed(
+            "medium.category",
+            f"Envie uma das categorias: {words}.",
+            f"Send one of the categories: {words}.",
+        )
+    if type(medium) is DocumentMedium and _DOCUMENT.fullmatch(medium.document) is None:
+        raise Malformed(
+            "medium.document",
+            "Envie só o tipo do documento, como RG; nunca o seu número.",
+            "Send only the kind of document, such as RG; never its number.",
+        )
+
+
+def read_release(raw: bytes) -> ReleaseMessage:
+    """Read a release.
+
+    Raises:
+        Malformed: it breaks the form.
+    """
+    message = _decode(_release, raw)
+    refuse_double_keys(raw)
+    return message
+
+
+def read_annul(raw: bytes) -> AnnulMessage:
+    """Read an annulment.
+
+    Raises:
+        Malformed: it breaks the form.
+    """
+    message = _decode(_annul, raw)
+    refuse_double_keys(raw)
+    read_instant(message.occurred_at, "occurred_at")
+    return message
+
+
+def read_batch(raw: bytes) -> BatchMessage:
+    """Read a batch; its entries stay texts.
+
+    Raises:
+        Malformed: it breaks the form.
+    """
+    message = _decode(_batch, raw)
+    refuse_double_keys(raw)
+    for name in ("head", "signature"):
+        if re.fullmatch(r"[0-9a-f]+", getattr(message, name)) is None:
+            raise Malformed(
+                name, "Envie dígitos hexadecimais minúsculos.", "Send lower-case hexadecimal digits."
+            )
+    return message
+
+
+def read_entry(raw: bytes) -> TapMessage | ReleaseMessage | AnnulMessage:
+    """Read one entry of a batch; its kind shows by the field that only this kind has.
+
+    Raises:
+        Malformed: it is none of the three, or breaks its form.
+    """
+    if len(raw) > MAX_TAP_BYTES:
+        raise Malformed(
+            "$",
+            f"A entrada tem {len(raw)} bytes; o limite é {MAX_TAP_BYTES}.",
+            f"The entry has {len(raw)} bytes; the limit is {MAX_TAP_BYTES}.",
+        )
+    if b'"medium"' in raw:
+        return read_tap(raw)
+    return read_release(raw) if b'"released"' in raw else read_annul(raw)
+
+
+def read_boarding_id(text: str, field: str = "boarding_id") -> UUID:
+    """Read a boarding id: a UUID with its hyphens.
+
+    Raises:
+        Malformed: anything else.
+    """
+    if len(text) == 36 and text[8] == text[13] == text[18] == text[23] == "-" and text.count("-") == 4:
+        try:
+            return UUID(text)
+        except ValueError:
+            pass
+    raise Malformed(
+        field,
+        "Envie um UUID com hífens, como 0193c0de-7b0a-7000-8000-000000000001.",
+        "Send a UUID with hyphens, such as 0193c0de-7b0a-7000-8000-000000000001.",
+    )
+
+
+def refuse_double_keys(raw: bytes) -> None:
+    """Refuse a JSON text in which an object has a key twice: readers differ in which one they believe.
+
+    Raises:
+        Malformed: names the key.
+    """
+
+    def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        seen = dict(pairs)
+        if len(seen) != len(pairs):
+            names = [name for name, _ in pairs]
+            double = next(name for name in names if names.count(name) > 1)
+            raise Malformed(
+                double[:64],
+                f"A chave `{double[:64]}` aparece duas vezes; envie cada chave uma só vez.",
+                f"The key `{double[:64]}` appears twice; send every key once.",
+            )
+        return seen
+
+    json.loads(raw, object_pairs_hook=check)
+
+
+def _decode(decoder: msgspec.json.Decoder[T], raw: bytes) -> T:
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        raise _translated(str(error)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Malformed(
+            "$",
+            "O corpo não é um texto JSON em UTF-8. Envie um objeto JSON, sem marca de ordem de bytes.",
+            f"The body is not JSON in UTF-8 ({error}). Send a JSON object, without a byte order mark.",
+        ) from error
+    except RecursionError:
+        raise Malformed(
+            "$", "O JSON tem objetos demais um dentro do outro.", "The JSON is nested too deeply."
+        ) from None
+
+
+def _translated(text: str) -> Malformed:
+    path = _PATH.search(text)
+    what = text if path is None else text[: path.start()]
+    field = "$" if path is None else path["path"].removeprefix("$.")
+    for pattern, phrase in _PHRASES:
+        match = pattern.fullmatch(what)
+        if match is not None:
+            return Malformed(
+                field, f"Em `{field}`: {phrase.format(*match.groups())}.", f"At `{field}`: {what}."
+            )
+    return Malformed(field, f"Em `{field}`: {what}.", f"At `{field}`: {what}.")
+
+
+def _refuse_unprintable(field: str) -> None:
+    raise Malformed(
+        field,
+        "Envie só caracteres imprimíveis, sem quebras nem caracteres de controle.",
+        "Send printable characters only, without line breaks or control characters.",
+    )

@@ -1,0 +1,49 @@
+"""Settings of the validator service: environment variables `CATRACA_...`, each with a default (`docs/operating.md`)."""
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """What may be set; every field is the variable `CATRACA_` with its name in capitals."""
+
+    model_config = SettingsConfigDict(env_prefix="CATRACA_", env_ignore_empty=True, extra="ignore")
+
+    redis_url: str = Field(
+        "redis://127.0.0.1:6379/0",
+        description="Endereço do Redis: redis://, rediss:// (TLS) ou unix://.",
+    )
+    redis_timeout_ms: int = Field(
+        200, ge=10, le=5_000, description="Espera máxima por uma ida e volta ao Redis, em milissegundos."
+    )
+    redis_reconnect_ms: int = Field(
+        100, ge=10, le=60_000, description="Pausa entre tentativas de conexão ao Redis, em milissegundos."
+    )
+    redis_lanes: int = Field(2, ge=1, le=64, description="Conexões ao Redis em cada processo.")
+    redis_cycle_taps: int = Field(
+        125, ge=1, le=125, description="Máximo de toques em uma chamada de script ao Redis."
+    )
+    redis_attempts: int = Field(
+        5, ge=1, le=100, description="Quantas vezes um toque é decidido de novo sob disputa, antes do 503."
+    )
+    max_taps_in_flight: int = Field(
+        512, ge=1, le=100_000, description="Toques em andamento em cada processo; além deles, 503 na hora."
+    )
+    max_batches_in_flight: int = Field(
+        8, ge=1, le=1_000, description="Lotes em andamento em cada processo; além deles, 503 na hora."
+    )
+    city_poll_ms: int = Field(
+        250, ge=10, le=60_000, description="Intervalo entre leituras da cidade publicada, em milissegundos."
+    )
+    body_timeout_ms: int = Field(
+        10_000, ge=100, le=600_000, description="Espera máxima pelo corpo de um pedido, em milissegundos."
+    )
+    boarding_log: bool = Field(True, description="Uma linha de log por embarque, sem dado pessoal.")
+    demo_clock_offset_seconds: float = Field(
+        0.0, description="Só para demonstrações: desvio do relógio do serviço, em segundos."
+    )
+    demo_clock_file: Path | None = Field(
+        None, description="Só para demonstrações: arquivo de 8 bytes com o instante do serviço."
+    )
