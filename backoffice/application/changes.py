@@ -70,15 +70,21 @@ def change_device(session: WriteSession, device_id: str, at: datetime) -> Device
 
 
 def change_city(session: WriteSession, at: datetime) -> CityRow:
-    """Lock the city's row and raise its revision; the migrations make the row."""
+    """Lock the city's row and raise its revision."""
+    row = lock_city(session)
+    row.revision += 1
+    publish_later(session, OutboxKind.CITY, CITY_REF, at)
+    return row
+
+
+def lock_city(session: WriteSession) -> CityRow:
+    """Lock the city's row for a change that may turn out to be none."""
     row = session.scalars(
         select(CityRow).with_for_update().execution_options(populate_existing=True)
     ).one_or_none()
     if row is None:
         row = CityRow(id=1, revision=0, published_revision=0)
         session.add(row)
-    row.revision += 1
-    publish_later(session, OutboxKind.CITY, CITY_REF, at)
     return row
 
 
