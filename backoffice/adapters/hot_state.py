@@ -97,10 +97,10 @@ class HotState:
                 "Configure-o com: CONFIG SET maxmemory-policy noeviction"
             )
 
-    def shard_states(self) -> list[ShardState]:
-        """What Redis says of all shards."""
+    def shard_states(self, shards: Sequence[int] = range(SHARDS)) -> list[ShardState]:
+        """What Redis says of shards, in their order."""
         pipe = self._pipe()
-        for number in range(SHARDS):
+        for number in shards:
             pipe.mget(generation_key(number), commit_no_key(number), fence_key(number))
         return [
             ShardState(

@@ -25,7 +25,7 @@ def law_from(path: Path | None) -> RuleBook:
     """The rule table of a file, or the packaged one for None.
 
     Raises:
-        LawError: the file cannot be read, is no TOML (the message names the line) or breaks the form (it names the row).
+        LawError: the file cannot be read, is no TOML (the message names the line) or breaks the form (the row).
     """
     return packaged_law() if path is None else _parsed(str(path), path)
 

@@ -13,10 +13,11 @@ from backoffice.application.ingest_clash import settle_clash
 from backoffice.application.ingest_plan import Decoded, Epoch, Plan, decode, epochs_of, make_plan
 from backoffice.application.ingest_probe import months_of, refused_places, taken_ids
 from backoffice.application.ingest_ranges import SequenceRanges
+from backoffice.application.ingest_rows import POISON, Row
 from backoffice.application.sequence_gaps import load_ranges
 from backoffice.persistence.base import Base, WriteSession, writing
 from backoffice.persistence.bulk import DuplicateRow, UnfitRow, insert_rows
-from backoffice.persistence.journal import BoardingRow, DeviceEpochRow, ShardRow, TapKeyRow
+from backoffice.persistence.journal import BoardingRow, DeviceEpochRow, RejectedRow, ShardRow, TapKeyRow
 from backoffice.persistence.partitions import ensure_partitions
 from validator.records.snapshot import DurableRecord
 
@@ -113,6 +114,7 @@ class JournalWriter:
             chains = self._agree(session, epochs)
             old = {epoch: self._ranges[epoch].durable_seq for epoch in epochs}
             plan = make_plan(decoded, self._ranges.__getitem__, taken, refused)
+            plan.rows["rejected"] = _not_kept_yet(session, plan.of("rejected"))
             for table in _TABLES:
                 insert_rows(session, Base.metadata.tables[table], plan.of(table))
             written = Round(rows=len(plan.of("tap_keys")), rejected=len(plan.of("rejected")))
@@ -196,6 +198,23 @@ class JournalWriter:
     def _forget(self, epochs: Collection[Epoch]) -> None:
         for epoch in epochs:
             self._ranges.pop(epoch, None)
+
+
+def _not_kept_yet(session: WriteSession, rejected: list[Row]) -> list[Row]:
+    """Rejected rows without the poison that a stream gave before: it has no key that could tell."""
+    kept = []
+    for row in rejected:
+        if row["kind"] == POISON:
+            same = select(RejectedRow.id).where(
+                RejectedRow.kind == POISON,
+                RejectedRow.shard == row["shard"],
+                RejectedRow.stream_id == row["stream_id"],
+                RejectedRow.raw == row["raw"],
+            )
+            if session.execute(same).first() is not None:
+                continue
+        kept.append(row)
+    return kept
 
 
 def _move_shards(
