@@ -1,12 +1,13 @@
 """The demonstration city: two invented operators, lines of both networks, schools, fares with their acts, vehicles."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import date, timedelta
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 
 from backoffice.demo.documents import cnpj
 from backoffice.persistence.schools import SchoolNetwork
-from validator.domain.service_time import Month, next_month
+from validator.domain.service_time import SAO_PAULO, Month, next_month
 from validator.domain.vocabulary import Network
 
 
@@ -92,6 +93,16 @@ class CityPlan:
     vehicles: tuple[VehiclePlan, ...]
     schools: tuple[SchoolPlan, ...]
     fares: tuple[FarePlan, ...]
+    trips: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    """Departures of each line in order: seconds after midnight, and the trip's code."""
+
+    def trip(self, line: str, at: datetime) -> str:
+        """The trip that runs on a line at an instant: the last that has departed, or one named by line and hour."""
+        local = at.astimezone(SAO_PAULO)
+        second = (local.hour * 60 + local.minute) * 60 + local.second
+        departures = self.trips.get(line, ())
+        number = bisect_right(departures, (second, "\U0010ffff"))
+        return departures[max(0, number - 1)][1] if departures else f"{line}-{local:%H}00"
 
     def fare(self, network: Network, day: date) -> int:
         """The fare of a day in centavos: the days of their own first, then the latest."""
@@ -166,7 +177,12 @@ def invented_lines() -> tuple[LinePlan, ...]:
     return (*urban, *interior)
 
 
-def plan_city(calendar: Calendar, operators: Sequence[OperatorPlan], lines: Sequence[LinePlan]) -> CityPlan:
+def plan_city(
+    calendar: Calendar,
+    operators: Sequence[OperatorPlan],
+    lines: Sequence[LinePlan],
+    trips: Mapping[str, tuple[tuple[int, str], ...]] | None = None,
+) -> CityPlan:
     """A city with these operators and lines: two vehicles or more on each line, fares that rise, and a free Sunday."""
     return CityPlan(tuple(operators), tuple(lines), tuple(_vehicles(lines)), SCHOOLS, tuple(_fares(calendar)))
 

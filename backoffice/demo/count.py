@@ -160,6 +160,10 @@ class Count:
         """The fare of a line at an instant, in centavos."""
         return self._city.fare(line.network, at.astimezone(SAO_PAULO).date())
 
+    def trip(self, line: LinePlan, at: datetime) -> str:
+        """The trip that runs on a line at an instant."""
+        return self._city.trip(line.code, at)
+
     # What must be answered
 
     def expect(self, tap: PlannedTap, dated_at: datetime) -> Expected:

@@ -54,17 +54,22 @@ class MonthPlayer:
         self._outages: list[Outage] = []
         self._events: list[DeskEvent] = []
 
-    async def play(self, outages: Sequence[Outage], events: Sequence[DeskEvent]) -> None:
-        """Play the month; the clock stands on the day after its last afterwards."""
+    async def play(
+        self, outages: Sequence[Outage], events: Sequence[DeskEvent], told: Callable[[], None]
+    ) -> None:
+        """Play the month, until the second day after its last; `told` hears of each day."""
         self._outages = list(outages)
         self._events = sorted(events, key=lambda event: event.at)
         for day in self._calendar.days:
             await self._play_day(day)
+            told()
         await self._until(self._at(self._calendar.after(2), 6))
         await self._upload(every=True)
 
-    async def finish(self, wait_s: float) -> None:
+    async def finish(self, wait_s: float, told: Callable[[int], None]) -> None:
         """Close every epoch but the stolen device's, and wait until all journals are durable.
+
+        `told` hears how many are.
 
         Raises:
             NotDurable: they are not, after so many seconds.
@@ -74,11 +79,13 @@ class MonthPlayer:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_s
         while waiting := [bus for bus in buses if bus.device.journal.held]:
+            told(len(buses) - len(waiting))
             if loop.time() > deadline:
                 names = ", ".join(bus.device.identity.device_id for bus in waiting[:5])
                 raise NotDurable(f"os diários de {len(waiting)} validadores não ficaram duráveis: {names}")
             await asyncio.sleep(_DURABLE_POLL_S)
             await self._player.upload(waiting)
+        told(len(buses))
 
     async def _play_day(self, day: date) -> None:
         self._player.offline_list = None

@@ -219,10 +219,12 @@ class MonthPlan:
                 (Category.FISCAL_TRANSP, Category.FISCAL_TRAB, Category.OFICIAL_JUST, Category.TEACHER)
             )
             return PlannedTap(at, vehicle, MediumKind.KEY, line, category=keyed)
-        rider = self._chance.choice(self._riders)
         if self._chance.random() < 0.5:
-            return PlannedTap(at, vehicle, MediumKind.CARD, line, rider, mishap=Mishap.FORGED)
-        return PlannedTap(at, vehicle, MediumKind.CARD, line, rider, mishap=Mishap.FIRST_VIA)
+            replaced = [rider for rider in self._riders if len(rider.tokens) > 1]
+            mishap, among = Mishap.FIRST_VIA, replaced or [rider for rider in self._riders if rider.tokens]
+        else:
+            mishap, among = Mishap.FORGED, [rider for rider in self._riders if rider.tokens]
+        return PlannedTap(at, vehicle, MediumKind.CARD, line, self._chance.choice(among), mishap=mishap)
 
     def _tendered(self, fare: int) -> int:
         """Mostly a round sum; now and then too little, or a note too large for the change."""

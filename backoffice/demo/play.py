@@ -295,7 +295,7 @@ class Player:
 
     def _fields(self, tap: PlannedTap, boarding_id: UUID) -> dict[str, Any]:
         """The tap as the device writes it; number and instant are added by the journal."""
-        trip = f"{tap.vehicle.line.code}-{tap.at:%H}00"
+        trip = self._count.trip(tap.vehicle.line, tap.at)
         return {
             "boarding_id": str(boarding_id),
             "line": tap.line,

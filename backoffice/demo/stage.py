@@ -1,0 +1,147 @@
+"""Where the demonstration plays: a fresh folder, its Redis and database, its clock, and the product's processes."""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import redis
+from sqlalchemy import inspect
+
+from backoffice.adapters.embedded_redis import EmbeddedRedis
+from backoffice.application.errors import RegisterError
+from backoffice.bootstrap import Backoffice, build
+from backoffice.demo.city_key import SeededChance, write_city_key
+from backoffice.demo.clock import DemoClock
+from backoffice.demo.processes import Processes, free_port
+from backoffice.persistence.base import make_engine
+from backoffice.persistence.migrate import migrate
+from backoffice.settings import Settings
+
+HOST = "127.0.0.1"
+VALIDATOR_PORT = 8080
+
+
+class NotEmpty(RegisterError):
+    """A database or Redis that somebody named holds data; a demonstration plays in an empty one only."""
+
+    code = "NOT_EMPTY"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """All that the demonstration plays with.
+
+    Attributes:
+        folder: Its own folder, fresh at each run.
+        office: The back office, for use cases in this process.
+        clock: The clock that all processes read.
+        processes: The product's processes; none runs yet.
+        validator_port: Where the validator will listen.
+        backoffice_port: Where the back office will listen.
+    """
+
+    folder: Path
+    office: Backoffice
+    clock: DemoClock
+    processes: Processes
+    validator_port: int
+    backoffice_port: int
+
+    @property
+    def validator_url(self) -> str:
+        """Address of the boarding API."""
+        return f"http://{HOST}:{self.validator_port}"
+
+    @property
+    def backoffice_url(self) -> str:
+        """Address of the back office."""
+        return f"http://{HOST}:{self.backoffice_port}"
+
+    def start_processes(self) -> None:
+        """Start ingest, publish, validator and back office, and wait until they are ready.
+
+        Raises:
+            ProcessFailed: one did not start.
+        """
+        for name in ("ingest", "publish", "validator", "backoffice"):
+            self.processes.start(name, name)
+        self.processes.wait_ready("validator", f"{self.validator_url}/v1/health/live")
+        self.processes.wait_ready("backoffice", f"{self.backoffice_url}/v1/health/live")
+
+
+@contextmanager
+def set_stage(settings: Settings, seed: int, at: datetime) -> Iterator[Stage]:
+    """Set the stage in a fresh folder of the data folder; everything is ended when the context is left.
+
+    Where CATRACA_DATABASE_URL or CATRACA_REDIS_URL name servers, those are used; they must be empty.
+
+    Raises:
+        NotEmpty: a named server holds data.
+        EmbeddedRedisError: our own Redis could not be started.
+    """
+    folder = _fresh_folder(settings.data_dir / "demo")
+    own = settings.model_copy(update={"data_dir": folder, "demo_clock_file": folder / "clock"})
+    if own.database_url is not None:
+        _prepare_database(own.database_url)
+    clock = DemoClock(folder / "clock", at)
+    write_city_key(own.keys_dir, seed)
+    with _redis_url(own) as redis_url:
+        ports = free_port(VALIDATOR_PORT), free_port(own.backoffice_port)
+        environment = {
+            "CATRACA_DATA_DIR": str(folder.absolute()),
+            "CATRACA_REDIS_URL": redis_url,
+            "CATRACA_DEMO_CLOCK_FILE": str(clock.path.absolute()),
+            "CATRACA_VALIDATOR_HOST": HOST,
+            "CATRACA_VALIDATOR_PORT": str(ports[0]),
+            "CATRACA_BACKOFFICE_HOST": HOST,
+            "CATRACA_BACKOFFICE_PORT": str(ports[1]),
+        }
+        office = build(own, clock=clock.now, chance=SeededChance(seed))
+        try:
+            with Processes(environment, folder / "logs") as processes:
+                yield Stage(folder, office, clock, processes, *ports)
+        finally:
+            office.engine.dispose()
+
+
+def _fresh_folder(parent: Path) -> Path:
+    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for number in itertools.count(1):
+        folder = parent / f"{number:03d}"
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        return folder
+    raise AssertionError
+
+
+@contextmanager
+def _redis_url(settings: Settings) -> Iterator[str]:
+    if settings.redis_url is None:
+        with EmbeddedRedis(settings.data_dir) as server:
+            yield server.url
+        return
+    with redis.Redis.from_url(settings.redis_url) as client:
+        if client.dbsize():
+            raise NotEmpty(
+                "o Redis de CATRACA_REDIS_URL não está vazio; a demonstração só usa um vazio, "
+                "ou o seu próprio, sem essa variável"
+            )
+    yield settings.redis_url
+
+
+def _prepare_database(url: str) -> None:
+    engine = make_engine(url)
+    try:
+        if inspect(engine).has_table("users"):
+            raise NotEmpty(
+                "o banco de CATRACA_DATABASE_URL já tem tabelas; a demonstração só usa um banco vazio, "
+                "ou o seu próprio, sem essa variável"
+            )
+        migrate(engine)
+    finally:
+        engine.dispose()
