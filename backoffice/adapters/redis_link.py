@@ -33,7 +33,7 @@ class RedisLink:
         self.client: Any = redis.Redis.from_url(
             url,
             protocol=2,
-            single_connection_client=True,
+            max_connections=1,
             retry=Retry(NoBackoff(), 0),
             socket_timeout=timeout_s,
             socket_connect_timeout=timeout_s,
