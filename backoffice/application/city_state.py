@@ -156,12 +156,12 @@ def authorities(session: Session) -> Authorities:
         select(OperatorRow.code, OperatorEndingRow.ended_on)
         .join(OperatorEndingRow, OperatorEndingRow.operator_id == OperatorRow.id)
         .order_by(OperatorEndingRow.id)
-    ).tuples()
+    )
     return Authorities(
         session.scalars(select(LineRow)).all(),
         [(line, operator, day, does) for line, operator, day, does in runs],
         [(vehicle, operator, day) for vehicle, operator, day in vehicles],
-        dict(endings.all()),
+        {row[0]: row[1] for row in endings},
     )
 
 

@@ -179,7 +179,7 @@ def holder_ids_of(session: Session, hot_ids: Iterable[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for ids in _chunks(sorted(set(hot_ids))):
         rows = session.execute(select(HolderRow.hot_id, HolderRow.id).where(HolderRow.hot_id.in_(ids)))
-        found.update(dict(rows.tuples().all()))
+        found.update((hot_id, holder_id) for hot_id, holder_id in rows)
     return found
 
 

@@ -201,7 +201,7 @@ def _write_operators(
     session: WriteSession, at: datetime, names: Iterable[str], report: ImportReport
 ) -> dict[str, int]:
     """Ids of operators by name; those that are new have no document yet."""
-    known = dict(session.execute(select(OperatorRow.code, OperatorRow.id)).tuples().all())
+    known = {row[0]: row[1] for row in session.execute(select(OperatorRow.code, OperatorRow.id))}
     ids: dict[str, int] = {}
     for name in dict.fromkeys(names):
         code = operator_code(name)
