@@ -6,41 +6,17 @@ from validator.domain.money import Cents
 LARGEST = Cents(99_999_999_999_999)
 """The largest amount that has words here: below a trillion reais."""
 
-_SMALL = [
-    "zero",
-    "um",
-    "dois",
-    "três",
-    "quatro",
-    "cinco",
-    "seis",
-    "sete",
-    "oito",
-    "nove",
-    "dez",
-    "onze",
-    "doze",
-    "treze",
-    "catorze",
-    "quinze",
-    "dezesseis",
-    "dezessete",
-    "dezoito",
-    "dezenove",
-]
-_TENS = ["-", "-", "vinte", "trinta", "quarenta", "cinquenta", "sessenta", "setenta", "oitenta", "noventa"]
-_HUNDREDS = [
-    "-",
-    "cento",
-    "duzentos",
-    "trezentos",
-    "quatrocentos",
-    "quinhentos",
-    "seiscentos",
-    "setecentos",
-    "oitocentos",
-    "novecentos",
-]
+_SMALL = (
+    "zero", "um", "dois", "três", "quatro", "cinco", "seis", "sete", "oito", "nove",
+    "dez", "onze", "doze", "treze", "catorze", "quinze", "dezesseis", "dezessete", "dezoito", "dezenove",
+)  # fmt: skip
+_TENS = (
+    "", "", "vinte", "trinta", "quarenta", "cinquenta", "sessenta", "setenta", "oitenta", "noventa",
+)  # fmt: skip
+_HUNDREDS = (
+    "", "cento", "duzentos", "trezentos", "quatrocentos", "quinhentos",
+    "seiscentos", "setecentos", "oitocentos", "novecentos",
+)  # fmt: skip
 _GROUPS = (
     (1_000_000_000, "bilhão", "bilhões"),
     (1_000_000, "milhão", "milhões"),

@@ -1,0 +1,323 @@
+"""Close a month: rate all of it, freeze the verdicts, and give each operator one numbered claim.
+
+One transaction, for all operators at once. The first statement takes the lock of closings, so that of two clerks who
+close together one does the work and the other gets the same claims. What had not been received at the instant of
+closing is not in it, whenever the command runs; it remains for a complementary closing (`part` 2 and on).
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Engine, func, select, text
+from sqlalchemy.orm import Session
+
+from backoffice.application.claim_writing import write_claims
+from backoffice.application.errors import Conflict, Invalid, NotFound
+from backoffice.application.month_register import MonthRegister, read_register
+from backoffice.application.month_rides import JournalMonth
+from backoffice.application.rate_month import MonthRating, MonthRide
+from backoffice.domain.claims import ClaimTally, printed_number
+from backoffice.persistence.base import Base, WriteSession
+from backoffice.persistence.bulk import insert_rows
+from backoffice.persistence.claims import ClaimRow, ClosingRow, EndStateRow, RatedRow
+from backoffice.persistence.journal import BoardingRow
+from backoffice.persistence.users import AuditRow
+from validator.domain.boarding import FareUnknown
+from validator.domain.fares import Fare
+from validator.domain.rules import RuleBook
+from validator.domain.service_time import Month, month_bounds
+from validator.records.codes import Flag
+from validator.records.usage import pack_usage
+
+_RATED = Base.metadata.tables[RatedRow.__tablename__]
+_END_STATES = Base.metadata.tables[EndStateRow.__tablename__]
+
+Progress = Callable[[int, int], None]
+"""Told how many boardings have been rated, and how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedClaim:
+    """One claim as it was closed. `document` is its canonical JSON."""
+
+    number: str
+    operator: str
+    total_cents: int
+    document: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedMonth:
+    """A closing with its claims, by operator.
+
+    Attributes:
+        month: The month.
+        part: 1 for the month's own closing.
+        closed_at: Its instant.
+        claims: One claim for each operator with boardings.
+        closed_before: Whether it had been closed already, so that nothing was done now.
+    """
+
+    month: Month
+    part: int
+    closed_at: datetime
+    claims: tuple[ClosedClaim, ...]
+    closed_before: bool
+
+
+def close_month(
+    engine: Engine,
+    book: RuleBook,
+    month: Month,
+    *,
+    at: datetime,
+    by: str,
+    progress: Progress | None = None,
+) -> ClosedMonth:
+    """Close a month, or give the claims that its closing gave.
+
+    Args:
+        engine: The database.
+        book: The rule table.
+        month: The month (competência).
+        at: The instant of closing.
+        by: Login of who closes.
+        progress: Told how far it is.
+
+    Raises:
+        Invalid: the month is not over at `at`.
+        Conflict: an earlier month with boardings is still open, or a fare is missing.
+    """
+    _check_over(month, at)
+    with _closing(engine) as session:
+        before = session.scalar(select(ClosingRow).where(ClosingRow.month == month, ClosingRow.part == 1))
+        if before is not None:
+            return _as_closed(session, before, closed_before=True)
+        _check_order(session, month)
+        return _close(session, book, month, 1, at, by, progress)
+
+
+def close_late(
+    engine: Engine,
+    book: RuleBook,
+    month: Month,
+    *,
+    at: datetime,
+    by: str,
+    progress: Progress | None = None,
+) -> ClosedMonth | None:
+    """Close what has come, or has been settled, since a month was closed; None where nothing has.
+
+    Raises:
+        NotFound: the month was never closed.
+        Conflict: a fare is missing.
+    """
+    with _closing(engine) as session:
+        part = session.scalar(select(func.max(ClosingRow.part)).where(ClosingRow.month == month))
+        if part is None:
+            raise NotFound(
+                f"a competência {month} ainda não foi fechada; feche-a primeiro: catraca claim close {month}",
+                f"month {month} has not been closed yet",
+            )
+        closed = _close(session, book, month, part + 1, at, by, progress)
+        if not closed.claims:
+            session.rollback()
+            return None
+        return closed
+
+
+def closed_month(session: Session, month: Month, part: int = 1) -> ClosedMonth:
+    """The claims of a closing.
+
+    Raises:
+        NotFound: there is no such closing.
+    """
+    row = session.scalar(select(ClosingRow).where(ClosingRow.month == month, ClosingRow.part == part))
+    if row is None:
+        raise NotFound(
+            f"a competência {month} não tem o fechamento {part}", f"month {month} has no closing {part}"
+        )
+    return _as_closed(session, row, closed_before=True)
+
+
+@contextmanager
+def _closing(engine: Engine) -> Iterator[WriteSession]:
+    """A transaction on one consistent view, alone among closings; ingest and desks go on on PostgreSQL."""
+    options = {"catraca_writes": True}
+    postgres = engine.dialect.name == "postgresql"
+    levelled = engine.execution_options(
+        **(options | {"isolation_level": "REPEATABLE READ"} if postgres else options)
+    )
+    with Session(levelled) as session, session.begin():
+        if postgres:  # before the first query, so that the view is younger than the lock
+            session.execute(text("LOCK TABLE month_closings IN SHARE ROW EXCLUSIVE MODE"))
+        yield WriteSession(session)
+
+
+def _check_over(month: Month, at: datetime) -> None:
+    after = month_bounds(month)[1]
+    if at < after:
+        raise Invalid(
+            f"a competência {month} ainda não terminou em {at.isoformat()}; feche-a a partir de "
+            f"{after.isoformat()}",
+            f"month {month} is not over at {at.isoformat()}",
+        )
+
+
+def _check_order(session: Session, month: Month) -> None:
+    """Months are closed in their order, since each starts where the one before ended."""
+    closed = select(ClosingRow.month)
+    earlier = session.scalar(
+        select(func.min(BoardingRow.month)).where(
+            BoardingRow.month < month,
+            BoardingRow.month.not_in(closed),
+            BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value) == 0,
+        )
+    )
+    if earlier is not None:
+        raise Conflict(
+            f"a competência {earlier} tem embarques e ainda não foi fechada; feche-a primeiro: "
+            f"catraca claim close {earlier}",
+            f"month {earlier} has boardings and has not been closed yet",
+        )
+
+
+def _close(
+    session: WriteSession,
+    book: RuleBook,
+    month: Month,
+    part: int,
+    at: datetime,
+    by: str,
+    progress: Progress | None,
+) -> ClosedMonth:
+    register = read_register(session, book, month, at)
+    closing = ClosingRow(
+        month=month,
+        part=part,
+        closed_at=at,
+        closed_by=by,
+        rules_version=book.version,
+        fares_sha256=fares_sha256(register.city.fares),
+    )
+    session.add(closing)
+    session.flush()
+    session.expunge(closing)
+    journal = JournalMonth(session, month, at)
+    later = session.scalar(select(func.count()).where(ClosingRow.month > month))
+    rating = MonthRating(session, month, journal, register, late=part > 1 or bool(later))
+    try:
+        tallies = _freeze(session, closing, rating, progress, journal.count() if progress else 0)
+    except FareUnknown as error:
+        raise _fare_missing(rating.journal, register) from error
+    write_claims(session, closing, tallies, register, {})
+    session.add(
+        AuditRow(at=at, action="CLOSE_MONTH", subject_kind="month", subject_id=month, detail=f"{part}")
+    )
+    session.flush()
+    return _as_closed(session, closing, closed_before=False)
+
+
+def _freeze(
+    session: WriteSession, closing: ClosingRow, rating: MonthRating, progress: Progress | None, total: int
+) -> dict[str, ClaimTally]:
+    """Rate everything and write the verdicts; the sums by operator."""
+    tallies: dict[str, ClaimTally] = {}
+    done = 0
+    for page in rating.pages():
+        insert_rows(session, _RATED, [_rated_row(closing, ride) for ride in page.rides])
+        states = [
+            {"holder": holder, "closing_id": closing.id, "usage": pack_usage(usage)}
+            for holder, usage in sorted(page.end_states.items())
+        ]
+        insert_rows(session, _END_STATES, states)
+        for ride in page.rides:
+            tally = tallies.setdefault(ride.operator, ClaimTally(ride.operator))
+            tally.add(ride.rated, turnstile=ride.turnstile, group=ride.group)
+        done += page.read
+        if progress is not None:
+            progress(done, total)
+    return tallies
+
+
+def _rated_row(closing: ClosingRow, ride: MonthRide) -> dict[str, object]:
+    rated = ride.rated
+    tap = rated.ride.tap
+    release = rated.ride.release
+    return {
+        "boarding_id": tap.boarding_id,
+        "closing_id": closing.id,
+        "month": closing.month,
+        "holder": ride.holder,
+        "operator": ride.operator,
+        "device": rated.ride.device,
+        "epoch": rated.ride.epoch,
+        "seq": rated.ride.device_seq,
+        "dated_at": tap.occurred_at,
+        "line": tap.line,
+        "vehicle": tap.vehicle,
+        "verdict": rated.verdict.value,
+        "reason": None if rated.reason is None else rated.reason.value,
+        "category": None if rated.category is None else rated.category.value,
+        "ride_class": None if release is None else release.ride_class.value,
+        "rule": None if rated.rule is None else rated.rule.id,
+        "turnstile": ride.turnstile.value,
+        "fare_cents": rated.fare_cents,
+        "rider_cents": rated.rider_cents,
+        "city_cents": rated.city_cents,
+        "operator_cents": rated.operator_cents,
+        "purse": rated.purse,
+        "pass_number": rated.pass_number,
+        "counts_cap": rated.counts_cap,
+        "personal": rated.personal,
+        "took": rated.took,
+        "waits": rated.reason is not None and rated.reason.may_be_settled,
+    }
+
+
+def _fare_missing(journal: JournalMonth, register: MonthRegister) -> Conflict:
+    return Conflict(
+        f"falta tarifa registrada para um embarque da competência {journal.month}; registre-a com o seu ato "
+        "e feche de novo",
+        f"a fare is missing for a boarding of {journal.month}",
+    )
+
+
+def fares_sha256(fares: tuple[Fare, ...]) -> str:
+    """The version of the fares: SHA-256 over all that count, in their order."""
+    rows = sorted(
+        [
+            fare.network.value,
+            fare.first_day.isoformat(),
+            "" if fare.last_day is None else fare.last_day.isoformat(),
+            fare.line or "",
+            "" if fare.medium is None else fare.medium.value,
+            fare.cents,
+            fare.act or "",
+        ]
+        for fare in fares
+    )
+    return hashlib.sha256(json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
+
+
+def _as_closed(session: Session, closing: ClosingRow, *, closed_before: bool) -> ClosedMonth:
+    claims = session.scalars(select(ClaimRow).where(ClaimRow.closing_id == closing.id))
+    return ClosedMonth(
+        Month(closing.month),
+        closing.part,
+        closing.closed_at,
+        tuple(
+            ClosedClaim(
+                printed_number(row.operator, row.year, row.number),
+                row.operator,
+                row.total_cents,
+                row.document,
+            )
+            for row in sorted(claims, key=lambda row: row.operator)
+        ),
+        closed_before,
+    )

@@ -1,0 +1,228 @@
+"""The boardings of a month as the journal has them, page by page, each with its release and its annulment.
+
+A page holds some hundreds of holders, or some thousands of boardings of nobody, so that a month of any size fits.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, and_, func, select, tuple_
+from sqlalchemy.orm import Session
+
+from backoffice.persistence.journal import AnnulmentRow, BoardingRow, ReleaseRow, TapKeyRow
+from validator.domain.service_time import Month, month_bounds
+from validator.records.codes import Flag
+
+HOLDERS_A_PAGE = 500
+ROWS_A_PAGE = 5_000
+
+
+class JournalRow(NamedTuple):
+    """One boarding of the journal; the words and numbers are those of `BoardingRow`, `ReleaseRow`, `AnnulmentRow`."""
+
+    boarding_id: str
+    month: str
+    kind: str
+    holder: str | None
+    device: str
+    epoch: int
+    seq: int
+    received_at: datetime
+    batch: bool
+    occurred_at: datetime | None
+    dated_at: datetime
+    line: str | None
+    vehicle: str | None
+    medium: str | None
+    keyed: str | None
+    tendered_cents: int | None
+    card_number: int | None
+    card_issue: int | None
+    revision: int | None
+    reason: str
+    category: str | None
+    turnstile: str | None
+    continues: str | None
+    flags: int
+    release_seq: int | None
+    released: bool | None
+    ride_class: str | None
+    purse: str | None
+    release_online: bool | None
+    annulment_seq: int | None
+    annulled_at: datetime | None
+
+
+_COLUMNS: tuple[Any, ...] = (
+    BoardingRow.boarding_id,
+    BoardingRow.month,
+    BoardingRow.kind,
+    BoardingRow.holder,
+    BoardingRow.device,
+    BoardingRow.epoch,
+    BoardingRow.seq,
+    BoardingRow.received_at,
+    BoardingRow.batch,
+    BoardingRow.occurred_at,
+    BoardingRow.dated_at,
+    BoardingRow.line,
+    BoardingRow.vehicle,
+    BoardingRow.medium,
+    BoardingRow.keyed,
+    BoardingRow.tendered_cents,
+    BoardingRow.card_number,
+    BoardingRow.card_issue,
+    BoardingRow.revision,
+    BoardingRow.reason,
+    BoardingRow.category,
+    BoardingRow.turnstile,
+    BoardingRow.continues,
+    BoardingRow.flags,
+    ReleaseRow.seq,
+    ReleaseRow.released,
+    ReleaseRow.ride_class,
+    ReleaseRow.purse,
+    ReleaseRow.online,
+    AnnulmentRow.seq,
+    AnnulmentRow.occurred_at,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A boarding that another one continues."""
+
+    holder: str | None
+    dated_at: datetime
+    vehicle: str
+    category: str | None
+
+
+class JournalMonth:
+    """The boardings of one month that were received until the instant of closing."""
+
+    def __init__(self, session: Session, month: Month, closed_at: datetime) -> None:
+        self.month = month
+        self._session = session
+        self._closed_at = closed_at
+
+    def count(self) -> int:
+        """How many dated boardings there are."""
+        counted = select(func.count()).where(BoardingRow.month == self.month, *self._in_time())
+        return self._session.scalar(counted) or 0
+
+    def holders(self) -> list[str]:
+        """The hot ids of all holders with boardings in the month, in order."""
+        rows = self._session.scalars(
+            select(BoardingRow.holder)
+            .where(BoardingRow.month == self.month, BoardingRow.holder.is_not(None), *self._in_time())
+            .distinct()
+        )
+        return sorted(holder for holder in rows if holder is not None)
+
+    def of_holders(self, holders: list[str]) -> dict[str, list[JournalRow]]:
+        """The boardings of some holders."""
+        found: dict[str, list[JournalRow]] = {holder: [] for holder in holders}
+        dated = [BoardingRow.month == self.month, BoardingRow.holder.in_(holders), *self._in_time()]
+        for row in self._read(self._statement(dated)):
+            if row.holder is not None:
+                found[row.holder].append(row)
+        return found
+
+    def of_nobody(self) -> Iterator[list[JournalRow]]:
+        """The boardings of nobody (cash, keys, documents, unreadable cards), in pages."""
+        key = tuple_(BoardingRow.device, BoardingRow.epoch, BoardingRow.seq)
+        dated = [BoardingRow.month == self.month, BoardingRow.holder.is_(None), *self._in_time()]
+        after: tuple[str, int, int] | None = None
+        while True:
+            page = [*dated, key > after] if after is not None else dated
+            keys = self._session.execute(
+                select(BoardingRow.device, BoardingRow.epoch, BoardingRow.seq)
+                .where(*page)
+                .order_by(BoardingRow.device, BoardingRow.epoch, BoardingRow.seq)
+                .limit(ROWS_A_PAGE)
+            ).all()
+            if not keys:
+                return
+            last = keys[-1]
+            upto = [*page, key <= (last.device, last.epoch, last.seq)]
+            yield self._read(self._statement(upto))
+            after = (last.device, last.epoch, last.seq)
+
+    def undated(self) -> list[JournalRow]:
+        """The boardings without a believable instant that were received in the month, whatever month they name."""
+        first, after = month_bounds(self.month)
+        flag = BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value) != 0
+        received = [BoardingRow.received_at >= first, BoardingRow.received_at < after]
+        return self._read(self._statement([flag, *received, BoardingRow.received_at <= self._closed_at]))
+
+    def cited(self, boarding_ids: Iterable[str]) -> dict[str, Cited]:
+        """Boardings of any month by id; those that are nowhere are left out."""
+        ids = sorted(set(boarding_ids))
+        if not ids:
+            return {}
+        same = and_(
+            BoardingRow.month == TapKeyRow.month,
+            BoardingRow.device == TapKeyRow.device,
+            BoardingRow.epoch == TapKeyRow.epoch,
+            BoardingRow.seq == TapKeyRow.seq,
+        )
+        rows = self._session.execute(
+            select(
+                BoardingRow.boarding_id,
+                BoardingRow.holder,
+                BoardingRow.dated_at,
+                BoardingRow.vehicle,
+                BoardingRow.category,
+            )
+            .join(BoardingRow, same)
+            .select_from(TapKeyRow)
+            .where(TapKeyRow.boarding_id.in_(ids))
+        )
+        return {row[0]: Cited(row[1], row[2], row[3] or "", row[4]) for row in rows}
+
+    def _in_time(self) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+        """Dated rows only, and only what had been received at the closing."""
+        return (
+            BoardingRow.received_at <= self._closed_at,
+            BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value) == 0,
+        )
+
+    def _statement(self, conditions: Iterable[ColumnElement[bool]]) -> Select[Any]:
+        """Boardings with the device's own releases and annulments, without those that the law came too late for."""
+        released = and_(
+            ReleaseRow.boarding_id == BoardingRow.boarding_id,
+            ReleaseRow.device == BoardingRow.device,
+            ReleaseRow.received_at <= self._closed_at,
+        )
+        annulled = and_(
+            AnnulmentRow.boarding_id == BoardingRow.boarding_id,
+            AnnulmentRow.device == BoardingRow.device,
+            AnnulmentRow.received_at <= self._closed_at,
+            AnnulmentRow.flags.bitwise_and(Flag.ANNUL_LATE.value) == 0,
+        )
+        return (
+            select(*_COLUMNS)
+            .outerjoin(ReleaseRow, released)
+            .outerjoin(AnnulmentRow, annulled)
+            .where(*conditions)
+            .order_by(
+                BoardingRow.device,
+                BoardingRow.epoch,
+                BoardingRow.seq,
+                ReleaseRow.epoch,
+                ReleaseRow.seq,
+                AnnulmentRow.epoch,
+                AnnulmentRow.seq,
+            )
+        )
+
+    def _read(self, statement: Select[Any]) -> list[JournalRow]:
+        """One row for each boarding: of several releases or annulments of one boarding the first stands."""
+        rows: dict[str, JournalRow] = {}
+        for found in self._session.execute(statement):
+            if found[0] not in rows:
+                rows[found[0]] = JournalRow._make(found)
+        return list(rows.values())
