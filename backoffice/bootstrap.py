@@ -1,16 +1,22 @@
 """Assemble the back office from its settings: database, law, keys, clock and chance."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import structlog
+from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from backoffice.adapters.chance import SystemChance
 from backoffice.adapters.city_keys import CityKeys
 from backoffice.adapters.file_clock import file_clock
-from backoffice.adapters.law_file import law_from
+from backoffice.adapters.law_file import law_from, law_mapping_from
+from backoffice.api.app import create_api
+from backoffice.api.parts import ApiParts
 from backoffice.application.ports import CardSigner, Chance
+from backoffice.application.publish import Law
 from backoffice.persistence.base import make_engine
 from backoffice.persistence.migrate import is_current, migrate
 from backoffice.settings import Settings
@@ -71,6 +77,39 @@ def open_database(settings: Settings) -> Engine:
             )
         migrate(engine)
     return engine
+
+
+def law_of(settings: Settings) -> Law:
+    """The rule table for the publisher and the ingester.
+
+    Raises:
+        LawError: it breaks its form.
+    """
+    return Law(law_from(settings.law_file), law_mapping_from(settings.law_file))
+
+
+def configure_logs(settings: Settings) -> None:
+    """One JSON object a line on standard error."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(settings.log_level),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+    )
+
+
+def create_app() -> FastAPI:
+    """The HTTP API of one process; the factory for `uvicorn --factory backoffice.bootstrap:create_app`."""
+    office = build()
+    configure_logs(office.settings)
+    return create_api(
+        ApiParts(office.engine, office.book, office.signer, office.chance, office.clock, is_current)
+    )
 
 
 def build(

@@ -5,6 +5,7 @@ folder; with them they are PostgreSQL and a Redis that somebody else runs.
 """
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -25,6 +26,12 @@ class Settings(BaseSettings):
     law_file: Path | None = Field(None, description="Tabela de regras em TOML. Vazio: a de Pato Branco.")
     backoffice_host: str = Field("127.0.0.1", description="Onde a retaguarda escuta.")
     backoffice_port: int = Field(8090, ge=0, le=65535, description="Porta da retaguarda.")
+    validator_host: str = Field("127.0.0.1", description="Onde o serviço de embarques escuta.")
+    validator_port: int = Field(8080, ge=0, le=65535, description="Porta do serviço de embarques.")
+    validator_workers: int = Field(1, ge=1, le=64, description="Processos do serviço de embarques.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="O que vai para o log: debug, info, warning ou error."
+    )
 
     demo_clock_file: Path | None = Field(
         None, description="Só a demonstração define: o arquivo do seu relógio. Em serviço fica vazio."

@@ -3,14 +3,32 @@
 from pathlib import Path
 
 from rich.console import Console
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
+from backoffice.adapters.city_keys import KeyMissing
+from backoffice.adapters.csv_rows import FileFault
 from backoffice.adapters.embedded_redis import EmbeddedRedisError
+from backoffice.adapters.hot_state import EvictingRedis
+from backoffice.application.constraints import conflict_of
 from backoffice.application.errors import RegisterError
+from backoffice.application.ingest import OtherDatabase
+from backoffice.bootstrap import DatabaseOutdated
 from validator.domain.fares import FareError
 from validator.domain.rules import LawError
 
-PROBLEMS = (RegisterError, LawError, FareError, EmbeddedRedisError, OperationalError)
+PROBLEMS = (
+    RegisterError,
+    LawError,
+    FareError,
+    FileFault,
+    KeyMissing,
+    DatabaseOutdated,
+    OtherDatabase,
+    EmbeddedRedisError,
+    EvictingRedis,
+    OperationalError,
+    IntegrityError,
+)
 """Errors that are the world's and not the program's: one line on the terminal, exit code 1."""
 
 out = Console(highlight=False, markup=False)
@@ -26,6 +44,8 @@ def say_problem(problem: BaseException) -> None:
         err.print(
             f"erro: o banco de dados não respondeu: {str(problem.orig).splitlines()[0]}", soft_wrap=True
         )
+    elif isinstance(problem, IntegrityError):
+        err.print(f"erro: {conflict_of(problem)}", soft_wrap=True)
     else:
         err.print(f"erro: {problem}", soft_wrap=True)
 

@@ -1,7 +1,213 @@
-"""Commands of processes."""
+"""Commands that run the processes of the product: one each, or all of them on one machine."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
 
 import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from backoffice.adapters.embedded_redis import EmbeddedRedis
+from backoffice.application.ingest import rebuild_all, run_ingest
+from backoffice.application.publish import run_publish
+from backoffice.bootstrap import build, configure_logs, law_of
+from backoffice.cli.console import err, out
+from backoffice.persistence.base import make_engine
+from backoffice.persistence.migrate import migrate as migrate_tables
+from backoffice.settings import Settings
+
+_STOP_S = 20.0
+_POLL_S = 0.2
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this module."""
+    for command in (up, validator, backoffice, ingest, publish, migrate):
+        app.command()(command)
+
+
+def up() -> None:
+    """Roda tudo nesta máquina: Redis, publicação, ingestão, embarques e retaguarda. Ctrl-C encerra."""
+    settings = Settings()
+    build(settings).engine.dispose()  # the tables are there before the processes ask for them
+    with _redis(settings) as redis_url, _stopping() as stop:
+        environment = {
+            **os.environ,
+            "CATRACA_REDIS_URL": redis_url,
+            "CATRACA_DATA_DIR": str(settings.data_dir.absolute()),
+        }
+        children: dict[str, subprocess.Popen[bytes]] = {}
+        try:
+            for name in ("publish", "ingest", "validator", "backoffice"):
+                children[name] = subprocess.Popen(
+                    [sys.executable, "-m", "backoffice.cli", name],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others in order
+                )
+            out.print(f"embarques:  http://{settings.validator_host}:{settings.validator_port}/docs")
+            out.print(f"retaguarda: http://{settings.backoffice_host}:{settings.backoffice_port}/docs")
+            out.print(f"dados:      {settings.data_dir.absolute()}  (Ctrl-C encerra)")
+            ended = _wait_for_end(children, stop)
+        finally:
+            _end(children)
+    if ended is not None:
+        err.print(f"erro: o processo {ended} terminou sozinho; veja as linhas de log acima")
+        raise typer.Exit(1)
+
+
+def validator(
+    host: Annotated[str | None, typer.Option(help="Onde escutar; vazio: CATRACA_VALIDATOR_HOST.")] = None,
+    port: Annotated[int | None, typer.Option(help="Porta; vazio: CATRACA_VALIDATOR_PORT.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, max=64, help="Quantos processos.")] = None,
+) -> None:
+    """Roda o serviço de embarques."""
+    settings = Settings()
+    _serve(
+        settings,
+        "validator.bootstrap:create_app",
+        host or settings.validator_host,
+        settings.validator_port if port is None else port,
+        ["--workers", str(workers or settings.validator_workers)],
+        needs_redis=True,
+    )
+
+
+def backoffice(
+    host: Annotated[str | None, typer.Option(help="Onde escutar; vazio: CATRACA_BACKOFFICE_HOST.")] = None,
+    port: Annotated[int | None, typer.Option(help="Porta; vazio: CATRACA_BACKOFFICE_PORT.")] = None,
+) -> None:
+    """Roda a API da retaguarda."""
+    settings = Settings()
+    build(settings).engine.dispose()  # a database that is missing or outdated is said here, in one line
+    _serve(
+        settings,
+        "backoffice.bootstrap:create_app",
+        host or settings.backoffice_host,
+        settings.backoffice_port if port is None else port,
+        [],
+        needs_redis=False,
+    )
+
+
+def ingest() -> None:
+    """Roda a ingestão: do diário no Redis para o banco de dados."""
+    settings = Settings()
+    configure_logs(settings)
+    office = build(settings)
+    with _redis(settings) as redis_url, _stopping() as stop:
+        run_ingest(office.engine, redis_url, law_of(settings), office.clock, stop)
+    office.engine.dispose()
+
+
+def publish(
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Refaz todo o estado do Redis a partir do banco e termina.")
+    ] = False,
+) -> None:
+    """Roda a publicação: do banco de dados para o Redis."""
+    settings = Settings()
+    configure_logs(settings)
+    office = build(settings)
+    law = law_of(settings)
+    with _redis(settings) as redis_url:
+        if rebuild:
+            with _bar("reconstruindo") as advance:
+                rebuild_all(office.engine, redis_url, law, office.clock, advance)
+            out.print("estado do Redis refeito")
+        else:
+            with _stopping() as stop:
+                run_publish(office.engine, redis_url, law, office.clock, stop)
+    office.engine.dispose()
+
+
+def migrate() -> None:
+    """Cria ou atualiza as tabelas do banco de dados."""
+    settings = Settings()
+    if settings.embedded_database:
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    engine = make_engine(settings.database)
+    migrate_tables(engine)
+    engine.dispose()
+    out.print("tabelas em dia")
+
+
+def _serve(
+    settings: Settings, factory: str, host: str, port: int, more: list[str], *, needs_redis: bool
+) -> None:
+    """Become uvicorn; where Redis is ours to end, stay its parent instead."""
+    command = [sys.executable, "-m", "uvicorn", "--factory", factory, "--host", host, "--port", str(port)]
+    command += ["--no-access-log", "--log-level", settings.log_level, "--no-server-header", *more]
+    environment = {**os.environ, "CATRACA_DATA_DIR": str(settings.data_dir.absolute())}
+    if not needs_redis or settings.redis_url is not None:
+        os.execve(sys.executable, command, environment)
+    with _redis(settings) as redis_url, _stopping() as stop:
+        child = subprocess.Popen(
+            command, env={**environment, "CATRACA_REDIS_URL": redis_url}, start_new_session=True
+        )
+        try:
+            ended = _wait_for_end({"uvicorn": child}, stop)
+        finally:
+            _end({"uvicorn": child})
+    if ended is not None:
+        raise typer.Exit(child.returncode or 1)
+
+
+@contextmanager
+def _redis(settings: Settings) -> Iterator[str]:
+    """The address of Redis; our own is found running, or started and ended with this process."""
+    if settings.redis_url is not None:
+        yield settings.redis_url
+        return
+    with EmbeddedRedis(settings.data_dir) as server:
+        yield server.url
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """An event that SIGTERM and Ctrl-C set."""
+    stop = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait_for_end(children: dict[str, "subprocess.Popen[bytes]"], stop: threading.Event) -> str | None:
+    """The name of the child that ended by itself; None once somebody asked to stop."""
+    while not stop.wait(_POLL_S):
+        for name, child in children.items():
+            if child.poll() is not None:
+                return name
+    return None
+
+
+def _end(children: dict[str, "subprocess.Popen[bytes]"]) -> None:
+    """End all, the last started first; one that does not end in time is killed."""
+    for child in reversed(children.values()):
+        if child.poll() is None:
+            child.terminate()
+    deadline = time.monotonic() + _STOP_S
+    for child in reversed(children.values()):
+        try:
+            child.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    with Progress(TextColumn(what), BarColumn(), MofNCompleteColumn(), console=err) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

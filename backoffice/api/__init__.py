@@ -1,0 +1,1 @@
+"""The back office's HTTP API."""
