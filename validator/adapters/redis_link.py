@@ -11,7 +11,7 @@ its URL is read the same way here.
 
 import asyncio
 import ssl
-from typing import Any
+from typing import Any, cast
 
 import hiredis
 from redis.asyncio.connection import parse_url
@@ -60,8 +60,8 @@ class _Replies(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        # Transports of uvloop do not inherit from those of asyncio.
+        self.transport = cast(asyncio.Transport, transport)
 
     def expect(self, replies: int, done: asyncio.Future[list[Any]]) -> None:
         """Resolve `done` with the next `replies` replies."""
