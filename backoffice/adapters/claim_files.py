@@ -330,7 +330,10 @@ def write_file(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        for chunk in chunks:
-            file.write(chunk)
-    part.replace(path)
+    try:
+        with part.open("wb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -235,7 +235,7 @@ def _journal(state: JournalState) -> dict[str, Any]:
 
 def _warnings(tally: ClaimTally, journals: Iterable[JournalState]) -> list[str]:
     waiting = [
-        f"{tally.excluded[reason]} embarques fora da fatura: {reason.sentence}"
+        f"fora da fatura: {tally.excluded[reason]} × {reason.value} ({reason.sentence})"
         for reason in ExclusionReason
         if reason.may_be_settled and tally.excluded[reason]
     ]

@@ -21,7 +21,7 @@ from backoffice.application.month_register import MonthRegister, read_register
 from backoffice.application.month_rides import JournalMonth
 from backoffice.application.rate_month import MonthRating, MonthRide
 from backoffice.domain.claims import ClaimTally, printed_number
-from backoffice.persistence.base import Base, WriteSession
+from backoffice.persistence.base import Base, WriteSession, reading
 from backoffice.persistence.bulk import insert_rows
 from backoffice.persistence.claims import ClaimRow, ClosingRow, EndStateRow, RatedRow
 from backoffice.persistence.journal import BoardingRow
@@ -29,7 +29,7 @@ from backoffice.persistence.users import AuditRow
 from validator.domain.boarding import FareUnknown
 from validator.domain.fares import Fare
 from validator.domain.rules import RuleBook
-from validator.domain.service_time import Month, month_bounds
+from validator.domain.service_time import SAO_PAULO, Month, month_bounds
 from validator.records.codes import Flag
 from validator.records.usage import pack_usage
 
@@ -130,18 +130,10 @@ def close_late(
         return closed
 
 
-def closed_month(session: Session, month: Month, part: int = 1) -> ClosedMonth:
-    """The claims of a closing.
-
-    Raises:
-        NotFound: there is no such closing.
-    """
-    row = session.scalar(select(ClosingRow).where(ClosingRow.month == month, ClosingRow.part == part))
-    if row is None:
-        raise NotFound(
-            f"a competência {month} não tem o fechamento {part}", f"month {month} has no closing {part}"
-        )
-    return _as_closed(session, row, closed_before=True)
+def newest_part(engine: Engine, month: Month) -> int:
+    """How many closings a month has had; 0 for an open one."""
+    with reading(engine) as session:
+        return session.scalar(select(func.max(ClosingRow.part)).where(ClosingRow.month == month)) or 0
 
 
 @contextmanager
@@ -162,10 +154,13 @@ def _check_over(month: Month, at: datetime) -> None:
     after = month_bounds(month)[1]
     if at < after:
         raise Invalid(
-            f"a competência {month} ainda não terminou em {at.isoformat()}; feche-a a partir de "
-            f"{after.isoformat()}",
+            f"a competência {month} ainda não terminou em {_moment(at)}; feche-a a partir de {_moment(after)}",
             f"month {month} is not over at {at.isoformat()}",
         )
+
+
+def _moment(instant: datetime) -> str:
+    return f"{instant.astimezone(SAO_PAULO):%d/%m/%Y %H:%M}"
 
 
 def _check_order(session: Session, month: Month) -> None:

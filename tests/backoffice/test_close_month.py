@@ -2,15 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select
 
-from backoffice.application.close_month import ClosedMonth, close_late, close_month
-from backoffice.application.errors import Conflict, Invalid, NotFound
+from backoffice.application.close_month import ClosedMonth, close_month
 from backoffice.persistence.base import reading
 from backoffice.persistence.claims import ClaimEntryRow, ClaimLineRow, RatedRow
 from tests.backoffice.claims_city import BOOK, CLOSING, QUARANTINED, ClaimsCity, at, make_claims_city
