@@ -57,6 +57,7 @@ class Cycle:
         self._values = Values()
         self._again: set[int] = set()
         self._lost: set[int] = set()
+        self._poisoned: set[int] = set()
 
     async def run(self, items: Sequence[Item]) -> set[int]:
         """Settle items; the ids (`id()`) of those that must be read and decided again.
@@ -88,12 +89,23 @@ class Cycle:
         while True:
             known = self._values
             more = list(
-                dict.fromkeys(key for item in items for key in item.more_keys(known) if key not in known)
+                dict.fromkeys(key for item in items for key in self._more_keys(item) if key not in known)
             )
             if not more:
                 return
             (reply,) = await self._link.trip(packed(b"MGET", *more), 1)
             self._note(more, reply)
+
+    def _more_keys(self, item: Item) -> Sequence[bytes]:
+        if id(item) in self._poisoned:
+            return ()
+        try:
+            return item.more_keys(self._values)
+        except Exception:  # noqa: BLE001 - one poisoned record never fails its neighbours
+            _log.exception("item_not_read")
+            self._poisoned.add(id(item))
+            item.failed(Damaged())
+            return ()
 
     def _note(self, keys: list[bytes], reply: Any) -> None:
         if isinstance(reply, ReplyError):
@@ -119,6 +131,8 @@ class Cycle:
         pairs = []
         values = self._values
         for item in items:
+            if id(item) in self._poisoned:
+                continue
             try:
                 commit = item.decide(values)
             except Undecided:
@@ -178,7 +192,11 @@ class Cycle:
 
     def _tell(self, item: Item, commit: Commit, result: int | bytes, generation_changed: bool) -> None:
         if isinstance(result, bytes):
-            item.replayed(result)
+            try:
+                item.replayed(result)
+            except Exception:  # noqa: BLE001 - one poisoned record never fails its neighbours
+                _log.exception("answer_not_read")
+                item.failed(Damaged())
         elif result > 0:
             self._shards.floors[commit.shard] = max(self._shards.floors[commit.shard], result)
             item.committed()

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from validator.domain.reasons import Reason
+
 BOUNDS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
@@ -21,7 +23,7 @@ class Counts:
     """
 
     def __init__(self) -> None:
-        self.results: dict[tuple[str, str], int] = {}
+        self.results: dict[tuple[str, int], int] = {}
         self.problems: dict[tuple[str, int], int] = {}
         self.batch_items: dict[str, int] = {}
         self.in_flight = 0
@@ -30,8 +32,8 @@ class Counts:
         self._buckets = [0] * (len(BOUNDS_S) + 1)
         self._seconds = 0.0
 
-    def answered(self, fate: str, reason: str, seconds: float) -> None:
-        """One boarding got its answer."""
+    def answered(self, fate: str, reason: int, seconds: float) -> None:
+        """One boarding got its answer; reason -1 where the answer is no longer kept."""
         key = (fate, reason)
         self.results[key] = self.results.get(key, 0) + 1
         self._buckets[bisect_left(BOUNDS_S, seconds)] += 1
@@ -70,7 +72,7 @@ class CountsCollector:
             "catraca_boardings", "Answers to single taps.", labels=("fate", "reason")
         )
         for (fate, reason), number in sorted(counts.results.items()):
-            results.add_metric((fate, reason), number)
+            results.add_metric((fate, "" if reason < 0 else Reason(reason).name), number)
         yield results
         problems = CounterMetricFamily(
             "catraca_problems", "Requests answered with a problem document.", labels=("route", "status")

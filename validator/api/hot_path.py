@@ -1,29 +1,45 @@
 """The boarding routes, as one small ASGI application in front of FastAPI's machinery."""
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from time import perf_counter
 
 import msgspec
+import structlog
 from fastapi import FastAPI
 
+from validator.api.canonical_lines import AnnulLine, BatchLine, boarding_line
 from validator.api.counts import Counts
-from validator.api.problems import RequestRefused, language_of, refusal_of
+from validator.api.problems import Headers, RequestRefused, language_of, refusal_of
 from validator.api.requests import Gone, Head, Receive, Scope, Send, read_body
-from validator.application.attempt import Attempt
+from validator.application.annul import annul
+from validator.application.answers import AnnulOutcome, annul_answer
+from validator.application.attempt import Fate
+from validator.application.batch import upload
 from validator.application.board import answer_to, board
 from validator.application.errors import BoardingError, Overloaded
 from validator.application.instants import read_instant
+from validator.application.reading import read_boarding_id
 from validator.application.service import Service
-from validator.records.device_messages import MAX_TAP_BYTES
+from validator.records.device_messages import MAX_BATCH_BYTES, MAX_TAP_BYTES
 
 BOARDINGS = "/v1/boardings"
+BATCH = "/v1/boardings/batch"
+_ANNUL_START, _ANNUL_END = "/v1/boardings/", "/annul"
 
+_log = structlog.get_logger("catraca.api")
 _encode = msgspec.json.Encoder().encode
 _JSON = (b"content-type", b"application/json")
 
+_Handler = Callable[[Scope, Receive, Head, str], Awaitable[bytes]]
+
 
 class HotPath:
-    """Answers the boarding routes itself and hands everything else to the application behind it."""
+    """Answers the boarding routes itself and hands everything else to the application behind it.
+
+    Attributes:
+        behind: The application behind it.
+    """
 
     def __init__(self, service: Service, counts: Counts, behind: FastAPI) -> None:
         self._service = service
@@ -32,16 +48,48 @@ class HotPath:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One ASGI connection."""
-        if scope["type"] == "http" and scope["path"] == BOARDINGS:
-            await self._single(scope, receive, send)
-            return
+        if scope["type"] == "http":
+            path: str = scope["path"]
+            if path == BOARDINGS:
+                await self._answer("single", self._single, scope, receive, send)
+                return
+            if path == BATCH:
+                await self._answer("batch", self._batch, scope, receive, send)
+                return
+            if path.startswith(_ANNUL_START) and path.endswith(_ANNUL_END) and path.count("/") == 4:
+                await self._answer("annul", self._annul, scope, receive, send)
+                return
         await self.behind(scope, receive, send)
 
-    async def _single(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began = perf_counter()
-        service, counts = self._service, self._counts
+    async def _answer(
+        self, route: str, handler: _Handler, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         head = Head(scope["headers"])
         language = language_of(head.language)
+        try:
+            body = await handler(scope, receive, head, language)
+        except Gone:
+            return
+        except (BoardingError, RequestRefused) as error:
+            await self._refuse(send, error, language, route)
+            return
+        except Exception as error:  # noqa: BLE001 - the device gets a problem document, and the log the cause
+            _log.exception("request_failed", route=route)
+            await self._refuse(send, error, language, route)
+            return
+        headers: Headers = [_JSON, (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _refuse(self, send: Send, error: Exception, language: str, route: str) -> None:
+        refusal = refusal_of(error, language)
+        self._counts.refused(route, refusal.status)
+        await send({"type": "http.response.start", "status": refusal.status, "headers": refusal.headers})
+        await send({"type": "http.response.body", "body": refusal.body})
+
+    async def _single(self, scope: Scope, receive: Receive, head: Head, language: str) -> bytes:
+        began = perf_counter()
+        service, counts = self._service, self._counts
         counts.in_flight += 1
         try:
             if counts.in_flight > service.max_taps:
@@ -51,41 +99,97 @@ class HotPath:
             attempt = await board(
                 raw,
                 head.authorization,
-                sent_at=read_sent_at(head),
+                sent_at=_sent_at(head),
                 received_at=service.clock(),
                 hot=service.hot,
                 gate=service.gate,
                 desk=service.desk,
             )
-            body = _encode(answer_to(attempt, language))
-        except (BoardingError, RequestRefused) as error:
-            await self._refuse(send, error, language, "single")
-            return
-        except Gone:
-            return
         finally:
             counts.in_flight -= 1
-        await send(
-            {
-                "type": "http.response.start",
-                "status": 200,
-                "headers": [_JSON, (b"content-length", b"%d" % len(body))],
-            }
-        )
-        await send({"type": "http.response.body", "body": body})
-        self._note(attempt, perf_counter() - began)
+        seconds = perf_counter() - began
+        counts.answered(attempt.fate.value, -1 if attempt.answer is None else attempt.answer.reason, seconds)
+        if service.log is not None:
+            service.log(boarding_line(attempt, seconds))
+        return _encode(answer_to(attempt, language))
 
-    def _note(self, attempt: Attempt, seconds: float) -> None:
-        self._counts.answered(attempt.fate.value, "OK", seconds)
+    async def _batch(self, scope: Scope, receive: Receive, head: Head, language: str) -> bytes:
+        began = perf_counter()
+        service, counts = self._service, self._counts
+        counts.batches_in_flight += 1
+        try:
+            if counts.batches_in_flight > service.max_batches:
+                raise Overloaded
+            head.check(scope["method"], MAX_BATCH_BYTES)
+            raw = await read_body(receive, MAX_BATCH_BYTES, service.body_timeout_s)
+            _sent_at(head)
+            answer = await upload(
+                raw,
+                head.authorization,
+                received_at=service.clock(),
+                hot=service.hot,
+                gate=service.gate,
+                desk=service.desk,
+            )
+        finally:
+            counts.batches_in_flight -= 1
+        retries = 0
+        for item in answer.items:
+            retries += not item.recorded
+            counts.batched(item.verdict or ("recorded" if item.recorded else "retry"))
+        if service.log is not None:
+            service.log(
+                _encode(
+                    BatchLine(
+                        head.device_id,
+                        answer.epoch,
+                        len(answer.items),
+                        retries,
+                        answer.head_recorded,
+                        _ms(began),
+                    )
+                )
+            )
+        return _encode(answer)
 
-    async def _refuse(self, send: Send, error: Exception, language: str, route: str) -> None:
-        refusal = refusal_of(error, language)
-        self._counts.refused(route, refusal.status)
-        await send({"type": "http.response.start", "status": refusal.status, "headers": refusal.headers})
-        await send({"type": "http.response.body", "body": refusal.body})
+    async def _annul(self, scope: Scope, receive: Receive, head: Head, language: str) -> bytes:
+        began = perf_counter()
+        service, counts = self._service, self._counts
+        counts.in_flight += 1
+        try:
+            if counts.in_flight > service.max_taps:
+                raise Overloaded
+            head.check(scope["method"], MAX_TAP_BYTES)
+            raw = await read_body(receive, MAX_TAP_BYTES, service.body_timeout_s)
+            _sent_at(head)
+            boarding = read_boarding_id(scope["path"][len(_ANNUL_START) : -len(_ANNUL_END)])
+            item = await annul(
+                boarding,
+                raw,
+                head.authorization,
+                received_at=service.clock(),
+                hot=service.hot,
+                gate=service.gate,
+                desk=service.desk,
+            )
+        finally:
+            counts.in_flight -= 1
+        outcome: AnnulOutcome = "refused" if item.refused else "annulled"
+        if item.fate is Fate.RECORDED:
+            outcome = "recorded"
+        if service.log is not None:
+            entry = item.entry
+            service.log(
+                _encode(AnnulLine(str(boarding), entry.device, entry.epoch, entry.seq, outcome, _ms(began)))
+            )
+        return _encode(annul_answer(str(boarding), outcome, item.durable, language))
 
 
-def read_sent_at(head: Head) -> datetime:
+def _ms(began: float) -> float:
+    return round((perf_counter() - began) * 1000, 2)
+
+
+def _sent_at(head: Head) -> datetime:
     """The device's clock when it sent the request."""
     assert head.sent_at is not None
     return read_instant(head.sent_at.decode("latin-1"), "Catraca-Sent-At")

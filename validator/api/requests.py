@@ -44,6 +44,11 @@ class Head:
             elif name == b"content-encoding":
                 self.encoding = value
 
+    @property
+    def device_id(self) -> str:
+        """The device that the token names, for the log; the token itself goes nowhere."""
+        return self.authorization.partition(b" ")[2].partition(b".")[0].decode("latin-1")
+
     def check(self, method: str, limit: int) -> None:
         """Refuse what cannot be a device's message.
 

@@ -14,6 +14,7 @@ from validator.records.snapshot import DurableRecord
 DISPLAY_WIDTH = 20
 """Characters of a validator's display."""
 
+AnnulOutcome = Literal["annulled", "refused", "recorded"]
 RideClassName = Literal["FREE", "HALF", "PURSE", "FULL"]
 ReasonName = Literal[
     "OK",
@@ -84,6 +85,17 @@ class RecordedAnswer(msgspec.Struct, frozen=True, gc=False):
     missing: tuple[tuple[int, int], ...]
 
 
+class AnnulAnswer(msgspec.Struct, frozen=True, gc=False):
+    """Whether the boarding was annulled; a late attempt is recorded and refused."""
+
+    boarding_id: str
+    outcome: AnnulOutcome
+    display: str
+    message: str
+    durable_seq: int
+    missing: tuple[tuple[int, int], ...]
+
+
 REASONS = {
     reason.value: ReasonAnswer(reason.value, reason.name, reason.final)  # type: ignore[arg-type]
     for reason in Reason
@@ -132,6 +144,38 @@ def recorded_answer(boarding_id: str, durable: DurableRecord, language: str) -> 
         True,
         durable.durable_seq,
         durable.missing,
+    )
+
+
+_ANNULMENTS: dict[str, tuple[str, dict[str, str]]] = {
+    "annulled": (
+        "ANULADO",
+        {"pt-BR": "Embarque anulado; nada foi consumido.", "en": "Boarding annulled; nothing was consumed."},
+    ),
+    "refused": (
+        "NÃO ANULADO",
+        {
+            "pt-BR": "O embarque não pode mais ser anulado por este validador; a tentativa ficou registrada.",
+            "en": "This device can no longer annul this boarding; the attempt was recorded.",
+        },
+    ),
+    "recorded": (
+        "JÁ REGISTRADO",
+        {"pt-BR": "Esta anulação já está registrada.", "en": "This annulment is recorded already."},
+    ),
+}
+
+
+def annul_answer(
+    boarding_id: str,
+    outcome: AnnulOutcome,
+    durable: DurableRecord,
+    language: str,
+) -> AnnulAnswer:
+    """The answer to an annulment."""
+    display, messages = _ANNULMENTS[outcome]
+    return AnnulAnswer(
+        boarding_id, outcome, display, messages[language], durable.durable_seq, durable.missing
     )
 
 

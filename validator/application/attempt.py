@@ -90,6 +90,7 @@ class Attempt:
         card = facts.card
         self.device = device
         self.facts = facts
+        self.boarding = facts.boarding
         self.home = device.shard if card is None else card.home
         self.fate = Fate.OPEN
         self.answer: AnswerRecord | None = None

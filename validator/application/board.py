@@ -10,7 +10,7 @@ from validator.application.instants import read_instant
 from validator.application.ports import HotState
 from validator.application.reading import read_boarding_id, read_tap
 from validator.application.tap_records import TapFacts
-from validator.records.device_messages import CardMedium, digest_of
+from validator.records.device_messages import CardMedium, TapMessage, digest_of
 
 
 async def board(
@@ -41,20 +41,11 @@ async def board(
     """
     device = gate.known(authorization) or await gate.admit(authorization)
     message = read_tap(raw)
-    boarding = read_boarding_id(message.boarding_id)
-    continues = None if message.continues is None else read_boarding_id(message.continues, "continues")
     occurred_at = read_instant(message.occurred_at, "occurred_at")
-    if device.revoked or message.epoch != device.record.epoch:
-        device = await gate.admit(authorization)
-        if device.revoked:
-            raise DeviceUnknown
-        _check_epoch(message.epoch, device)
+    device = await admitted(device, message.epoch, authorization, gate)
     dated = desk.city.limits(received_at).date_online(occurred_at, sent_at, received_at)
-    medium = message.medium
-    card = desk.cards.read(medium.token) if type(medium) is CardMedium else None
-    digest = digest_of(device.id, raw)
-    facts = TapFacts(
-        device.id, message, digest, boarding, occurred_at, received_at, dated.at, False, card, continues
+    facts = facts_of(
+        device, message, digest_of(device.id, raw), occurred_at, received_at, dated.at, desk, batch=False
     )
     attempt = Attempt(device, facts, dated.flags, desk)
     await hot.settle((attempt,), attempt.home)
@@ -62,6 +53,52 @@ async def board(
         await gate.admit(authorization)  # an empty or fenced shard is not an unknown device
     attempt.raise_failure()
     return attempt
+
+
+def facts_of(
+    device: Device,
+    message: TapMessage,
+    digest: bytes,
+    occurred_at: datetime,
+    received_at: datetime,
+    dated_at: datetime,
+    desk: Desk,
+    *,
+    batch: bool,
+) -> TapFacts:
+    """What is known of a tap before anything is decided.
+
+    Raises:
+        Malformed: an id that is no UUID.
+    """
+    medium = message.medium
+    return TapFacts(
+        device.id,
+        message,
+        digest,
+        read_boarding_id(message.boarding_id),
+        occurred_at,
+        received_at,
+        dated_at,
+        batch,
+        desk.cards.read(medium.token) if type(medium) is CardMedium else None,
+        None if message.continues is None else read_boarding_id(message.continues, "continues"),
+    )
+
+
+async def admitted(device: Device, epoch: int, authorization: bytes, gate: DeviceGate) -> Device:
+    """The device, looked up again where it was revoked or its epoch was another.
+
+    Raises:
+        DeviceUnknown: revoked.
+        Malformed: the epoch is not the current one.
+    """
+    if device.revoked or epoch != device.record.epoch:
+        device = await gate.admit(authorization)
+        if device.revoked:
+            raise DeviceUnknown
+        _check_epoch(epoch, device)
+    return device
 
 
 def _check_epoch(epoch: int, device: Device) -> None:

@@ -1,0 +1,135 @@
+"""What happens to a boarding after its answer: the device released or held the rider, or annulled. Pure.
+
+Facts win: usage counts what happened, whatever was answered; the rating is the truth for money.
+"""
+
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from validator.domain.service_time import civil_date
+from validator.domain.vocabulary import Category, Network, Product, RideClass, class_of, purse_key
+from validator.records.codes import CATEGORIES, CATEGORY_CODE, PURSE_CODE, PURSES, Flag
+from validator.records.device_messages import ReleaseMessage
+from validator.records.journal import AnswerRecord
+from validator.records.packing import from_micros
+from validator.records.usage import EffectRecord, LastRecord
+
+_STUDENT = purse_key(Product.STUDENT, Network.URBAN)
+_INERT = int(Flag.CLOCK_QUARANTINE | Flag.REVOKED_DEVICE)
+
+
+class FollowUp(msgspec.Struct, frozen=True, gc=False):
+    """What a release or an annulment does to the boarding that it cites.
+
+    Attributes:
+        answer: The kept answer from now on.
+        effects: What changes in the holder's usage, in order.
+        flags: What a person should know.
+    """
+
+    answer: AnswerRecord
+    effects: tuple[EffectRecord, ...] = ()
+    flags: int = 0
+
+
+def after_release(answer: AnswerRecord, release: ReleaseMessage) -> FollowUp:
+    """What the device did about a tap, against what was answered. The first release of a boarding stands."""
+    if answer.released is not None:
+        return FollowUp(answer)
+    accepted = answer.reason == 0
+    if not release.released:
+        if not accepted or answer.undone:
+            return FollowUp(replace(answer, released=False))
+        held = replace(answer, released=False, undone=True)
+        return FollowUp(held, _undo(answer), int(Flag.HELD_OVER_ACCEPTANCE))
+    if accepted:
+        if answer.undone or _is_same_ride(answer, release):
+            return FollowUp(replace(answer, released=True))
+        other = _effect_of(answer, release)
+        effects = _undo(answer) + (() if other is None else (other,))
+        return FollowUp(replace(answer, released=True, effect=other), effects)
+    effect = _effect_of(answer, release)
+    return FollowUp(
+        replace(answer, released=True, effect=effect),
+        () if effect is None else (effect,),
+        int(Flag.RELEASED_OVER_REFUSAL),
+    )
+
+
+def after_annulment(
+    answer: AnswerRecord, device: str, occurred_at: datetime, within_s: int
+) -> FollowUp | None:
+    """The turnstile did not turn: gives back cap and pass. None where the boarding cannot be annulled.
+
+    Only the device that posted it may, within `within_s` seconds by its own clock. One that is undone already stays
+    so, and a repeated annulment is no late one.
+    """
+    if answer.device != device or answer.reason != 0:
+        return None
+    if answer.undone:
+        return FollowUp(answer)
+    elapsed = (occurred_at - from_micros(answer.occurred_micros)).total_seconds()
+    if not 0 <= elapsed <= within_s:
+        return None
+    return FollowUp(replace(answer, undone=True), _undo(answer))
+
+
+def _undo(answer: AnswerRecord) -> tuple[EffectRecord, ...]:
+    return () if answer.effect is None else (replace(answer.effect, undone=True),)
+
+
+def _is_same_ride(answer: AnswerRecord, release: ReleaseMessage) -> bool:
+    """Whether the rider was released on what was answered; what the device does not say is taken as the same."""
+    if release.ride_class is None or answer.category is None:
+        return True
+    if class_of(CATEGORIES[answer.category]).value != release.ride_class:
+        return False
+    used = None if answer.effect is None or answer.effect.uses is None else PURSES[answer.effect.uses]
+    return release.purse is None or used is None or release.purse == used
+
+
+def _effect_of(answer: AnswerRecord, release: ReleaseMessage) -> EffectRecord | None:
+    """What a ride on the class released changes in usage: a pass, a place in the cap, the last boarding."""
+    if answer.holder is None or answer.flags & _INERT or release.ride_class is None:
+        return None
+    ride_class = RideClass(release.ride_class)
+    if ride_class is RideClass.FULL:
+        return None
+    micros = answer.occurred_micros if answer.dated_micros is None else answer.dated_micros
+    day = civil_date(from_micros(micros))
+    uses: str | None = None
+    if ride_class is RideClass.HALF:
+        category, uses = Category.STUDENT_50, _STUDENT
+    elif ride_class is RideClass.PURSE:
+        uses = _purse_of(release)
+        category = Category(uses.split("/")[0])
+    else:
+        category = _free_category(answer)
+    vehicle = answer.vehicle
+    if answer.effect is not None and answer.effect.boarding is not None:
+        vehicle = answer.effect.boarding.vehicle
+    boarding = None
+    if vehicle:
+        boarding = LastRecord(release.boarding_id.lower(), micros, vehicle, CATEGORY_CODE[category])
+    return EffectRecord(
+        day.year * 100 + day.month,
+        None if uses is None else PURSE_CODE[uses],
+        ride_class is RideClass.HALF,
+        boarding,
+        ride_class is not RideClass.PURSE,
+    )
+
+
+def _purse_of(release: ReleaseMessage) -> str:
+    """The full-fare purse that a release names; where it names none, the one that is tried first."""
+    if release.purse in PURSES and not release.purse.startswith(Product.STUDENT.value):
+        return release.purse
+    return purse_key(Product.PREPAID, Network.URBAN)
+
+
+def _free_category(answer: AnswerRecord) -> Category:
+    if answer.category is not None and class_of(CATEGORIES[answer.category]) is RideClass.FREE:
+        return CATEGORIES[answer.category]
+    return Category.ELDER
