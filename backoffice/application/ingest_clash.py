@@ -39,8 +39,7 @@ def settle_clash(session: WriteSession, clash: Decoded) -> Settled:
             row = None
         if row is not None and _take_over(session, row):
             return "TAKEN_OVER"
-    note = f"sequence stands as {standing.kind} with another digest"
-    _keep_fork(session, fork_row(item, entry, note))
+    _keep_fork(session, fork_row(item, entry, _stands_as(standing.kind)))
     return "FORK"
 
 
@@ -56,14 +55,12 @@ def _take_over(session: WriteSession, row: Row) -> bool:
             RejectedRow.seq == row["seq"],
         )
     ).one()
-    kept = ("device", "epoch", "seq", "digest", "kind", "boarding_id", "received_at", "raw", "note")
-    fork = {
-        name: getattr(conflict, name)
-        for name in (*kept, "holder", "effects", "shard", "generation", "commit_no")
-    }
-    _keep_fork(
-        session, {**fork, "raw": fork["raw"] or b"", "received_at": fork["received_at"] or row["received_at"]}
-    )
+    kept = ("device", "epoch", "seq", "digest", "kind", "boarding_id", "received_at", "raw")
+    columns = (*kept, "holder", "effects", "shard", "generation", "commit_no")
+    fork = {name: getattr(conflict, name) for name in columns}
+    fork["raw"] = fork["raw"] or b""
+    fork["received_at"] = fork["received_at"] or row["received_at"]
+    _keep_fork(session, {**fork, "note": _stands_as(row["kind"])})
     session.execute(delete(RejectedRow).where(RejectedRow.id == conflict.id))
     session.execute(insert(BoardingRow), [row])
     session.execute(
@@ -74,6 +71,10 @@ def _take_over(session: WriteSession, row: Row) -> bool:
         .values(kind=row["kind"], digest=row["digest"], boarding_id=row["boarding_id"], month=row["month"])
     )
     return True
+
+
+def _stands_as(kind: str) -> str:
+    return f"sequence stands as {kind} with another digest"
 
 
 def _keep_fork(session: WriteSession, row: Row) -> None:
