@@ -2,14 +2,29 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 
-from backoffice.api import health
+from backoffice.api import (
+    admin_routes,
+    city_routes,
+    desk_routes,
+    device_routes,
+    fleet_routes,
+    health,
+    people_routes,
+    reserved_routes,
+)
 from backoffice.api.parts import ApiParts
-from backoffice.api.problems import add_problems
+from backoffice.api.problems import Problem, add_problems
 
 MAX_BODY_BYTES = 256 * 1024
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": Problem, "description": "Recusado; o documento diz por quê."},
+    "5XX": {"model": Problem, "description": "Falhou; nada foi gravado."},
+}
 
 
 def create_api(parts: ApiParts) -> FastAPI:
@@ -30,6 +45,15 @@ def create_api(parts: ApiParts) -> FastAPI:
     )
     app.state.parts = parts
     add_problems(app)
-    for module in (health,):
-        app.include_router(module.router)
+    for module in (
+        health,
+        city_routes,
+        fleet_routes,
+        device_routes,
+        people_routes,
+        desk_routes,
+        admin_routes,
+        reserved_routes,
+    ):
+        app.include_router(module.router, responses=_PROBLEMS)
     return app

@@ -94,27 +94,9 @@ def change_person(
     life = life_of(session, holder_id)
     if person.birth_date != life.birth_date:
         holder = change_holder(session, holder_id, at)
-        _record_life(session, by, at, holder, person.birth_date, life.died_on)
+        record_life(session, by, at, holder, person.birth_date, life.died_on)
         changed.append("birth_date")
     log(session, by, "holder.change", ("holder", holder_id), at, f"fields={','.join(changed)}")
-
-
-def record_death(
-    session: WriteSession, by: Registrar, at: datetime, *, holder_id: int, died_on: date
-) -> None:
-    """Record a death: the rights of age end with the day; registered rights and cards are ended by their own calls.
-
-    Raises:
-        NotFound: no such holder.
-        Invalid: the day lies ahead, or before the birth.
-    """
-    person_of(session, holder_id)
-    life = life_of(session, holder_id)
-    if died_on > civil_date(at) or (life.birth_date is not None and died_on < life.birth_date):
-        raise Invalid("died_on: entre o nascimento e hoje", "died_on: between the birth and today")
-    holder = change_holder(session, holder_id, at)
-    _record_life(session, by, at, holder, life.birth_date, died_on)
-    log(session, by, "holder.death", ("holder", holder_id), at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +193,7 @@ def life_of(session: Session, holder_id: int) -> LifeRow:
     ).one()
 
 
-def _record_life(
+def record_life(
     session: WriteSession,
     by: Registrar,
     at: datetime,
@@ -219,6 +201,7 @@ def _record_life(
     birth_date: date | None,
     died_on: date | None,
 ) -> None:
+    """Write the birth and death of a holder under its new revision."""
     session.add(
         LifeRow(
             holder_id=holder.id,

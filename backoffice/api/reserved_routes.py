@@ -1,0 +1,28 @@
+"""Addresses that the design reserves; each answers clearly that it is not there yet."""
+
+from fastapi import APIRouter
+
+from backoffice.api.dependencies import CurrentStaff
+from backoffice.api.problems import Problem
+from backoffice.api.wire import CardNumber, RecordId
+from backoffice.application.reserved import refuse_merge, refuse_refund, refuse_uid
+
+router = APIRouter(prefix="/v1", tags=["ainda não existe"], responses={501: {"model": Problem}})
+
+
+@router.post("/holders/{holder_id}/merge", status_code=501)
+def merge(holder_id: RecordId, _: CurrentStaff) -> None:
+    """Reserved: two records found to be one person."""
+    refuse_merge()
+
+
+@router.post("/holders/{holder_id}/refunds", status_code=501)
+def refund(holder_id: RecordId, _: CurrentStaff) -> None:
+    """Reserved: paying back unused passes."""
+    refuse_refund()
+
+
+@router.post("/cards/{number}/uid", status_code=501)
+def uid(number: CardNumber, _: CurrentStaff) -> None:
+    """Reserved: a contactless chip's uid for a card."""
+    refuse_uid()

@@ -1,0 +1,92 @@
+"""Types of the wire: JSON in, JSON out. Unknown fields, numbers as text, naive instants and loose dates are refused."""
+
+import re
+from datetime import date, datetime
+from typing import Annotated, Any
+
+from fastapi import Path
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+)
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})", re.ASCII)
+
+
+class Sent(BaseModel):
+    """Base of what clients send."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class Shown(BaseModel):
+    """Base of what is answered."""
+
+    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+
+
+def _day(value: Any) -> date:
+    if not isinstance(value, str) or not _DAY.fullmatch(value):
+        raise ValueError("envie a data como texto AAAA-MM-DD, como 2026-03-02")
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise ValueError("esta data não existe no calendário") from None
+
+
+def _instant(value: Any) -> datetime:
+    if not isinstance(value, str) or not _INSTANT.fullmatch(value):
+        raise ValueError("envie o instante com o fuso, como 2026-03-02T07:15:00-03:00")
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError("este instante não existe") from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("envie um texto")
+    if "\0" in value:
+        raise ValueError("o texto não pode conter o caractere nulo")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("o texto não é Unicode válido") from None
+    return value
+
+
+Day = Annotated[
+    date,
+    BeforeValidator(_day, json_schema_input_type=Annotated[str, Field(json_schema_extra={"format": "date"})]),
+]
+"""A civil day, `AAAA-MM-DD`."""
+
+Instant = Annotated[
+    AwareDatetime,
+    BeforeValidator(
+        _instant, json_schema_input_type=Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+    ),
+]
+"""An instant with offset."""
+
+Text = Annotated[
+    StrictStr,
+    BeforeValidator(_text, json_schema_input_type=Annotated[str, Field(max_length=1_000)]),
+    Field(max_length=1_000),
+]
+Number = Annotated[StrictInt, Field(ge=1, le=2**53)]
+"""A number of a record."""
+Count = Annotated[StrictInt, Field(ge=-(2**31), le=2**31 - 1)]
+"""A count or an amount in centavos; the use case names the sensible range."""
+Flag = StrictBool
+
+RecordId = Annotated[int, Path(ge=1, le=2**53)]
+CardNumber = Annotated[int, Path(ge=1, lt=2**48)]
+Code = Annotated[str, Path(min_length=1, max_length=64)]
