@@ -12,13 +12,14 @@ from backoffice.persistence.journal import AnnulmentRow, BoardingRow, DeviceEpoc
 from backoffice.persistence.journal_effects import unpack_effects
 from validator.domain.reasons import Reason
 from validator.domain.vocabulary import Category, Turnstile
-from validator.records.codes import CATEGORY_CODE, TURNSTILE_CODE
+from validator.records.codes import CATEGORY_CODE, TURNSTILE_CODE, Flag
 from validator.records.journal import AnswerRecord, pack_answer, pack_id
 from validator.records.keys import DURABLE_SECONDS
 from validator.records.packing import to_micros
 from validator.records.usage import EffectRecord
 
 _CHUNK = 300
+_INERT = int(Flag.SEEN_GONE | Flag.ANNUL_LATE | Flag.REVOKED_DEVICE)
 _OF_NOBODY = (Reason.TOKEN_INVALID, Reason.CARD_UNKNOWN, Reason.CLOCK_INVALID)
 """Refusals of taps whose token names a holder whom nobody has proved: they count for nobody."""
 
@@ -114,12 +115,21 @@ def _later_facts(session: Session, boarding_ids: Sequence[str]) -> dict[str, lis
 
 def _answer(row: Any, later: Iterable[Any]) -> AnswerRecord:
     """The answer that was kept for a boarding, with what releases and annulments made of it."""
-    effects = list(unpack_effects(row.effects))
+    effects = unpack_effects(row.effects)
+    standing: EffectRecord | None = effects[-1] if effects else None
+    undone = False
     released: bool | None = None
     for fact in later:
-        effects += unpack_effects(fact.effects)
-        released = getattr(fact, "released", released)
-    standing, undone = _standing(effects)
+        if fact.device != row.device or fact.flags & _INERT:
+            continue
+        if "released" not in fact._fields:  # an annulment
+            undone = True
+        elif released is None:
+            released = fact.released
+            undone = undone or bool(fact.flags & Flag.HELD_OVER_ACCEPTANCE)
+            changes = unpack_effects(fact.effects)
+            if released and changes:
+                standing = None if changes[-1].undone else changes[-1]
     reason = Reason[row.reason]
     refused = reason is not Reason.OK
     holder = None if reason in _OF_NOBODY else row.holder
@@ -144,15 +154,3 @@ def _answer(row: Any, later: Iterable[Any]) -> AnswerRecord:
         flags=row.flags,
         vehicle=row.vehicle or "" if refused and holder is not None else "",
     )
-
-
-def _standing(effects: Iterable[EffectRecord]) -> tuple[EffectRecord | None, bool]:
-    """The last effect that was applied, and whether it was taken back."""
-    standing: EffectRecord | None = None
-    undone = False
-    for effect in effects:
-        if effect.undone:
-            undone = True
-        else:
-            standing, undone = effect, False
-    return standing, undone

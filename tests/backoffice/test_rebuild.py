@@ -25,7 +25,7 @@ from tests.backoffice.journal_play import (
     release,
 )
 from tests.backoffice.register_city import RegisterCity
-from validator.records.codes import EntryKind
+from validator.records.codes import EntryKind, Flag
 from validator.records.journal import pack_answer, pack_entry, pack_id, unpack_answer
 from validator.records.keys import (
     SHARDS,
@@ -98,7 +98,7 @@ def ride(scene: Scene) -> None:
     taps = [boarding("v-1", seq, one if seq % 2 else two) for seq in range(1, 6)]
     for tap in taps:
         scene.bus.commit(tap)
-    held = release("v-1", 6, taps[1], released=False)
+    held = release("v-1", 6, taps[1], released=False, flags=int(Flag.HELD_OVER_ACCEPTANCE))
     scene.bus.commit(held)
     scene.bus.commit(annulment("v-1", 7, taps[2]))
     scene.bus.commit(boarding("v-1", 9, one))
