@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
-from backoffice.cli.console import existing, out
+from backoffice.adapters.csv_rows import FileFault
+from backoffice.bootstrap import DatabaseOutdated
+from backoffice.cli.console import existing, out, say_problem
+from backoffice.demo.failure import DemonstrationFailed
 from backoffice.demo.run import Options, run_demonstration
 from backoffice.settings import Settings
 from validator.domain.service_time import parse_month
@@ -35,6 +38,9 @@ def demo(
     options = Options(played, holders, seed, None if gtfs is None else existing(gtfs), stay=not stop)
     try:
         agreed = run_demonstration(options, Settings(), out)
+    except (DemonstrationFailed, DatabaseOutdated, FileFault) as problem:
+        say_problem(problem)
+        raise typer.Exit(1) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     raise typer.Exit(0 if agreed else 1)

@@ -13,6 +13,7 @@ from backoffice.application.staff import as_administrator, as_desk, as_registrar
 from backoffice.bootstrap import Backoffice
 from backoffice.demo.city_plan import Calendar
 from backoffice.demo.count import Count
+from backoffice.demo.failure import NotPublished
 from backoffice.demo.founding import Founder, at_hour
 from backoffice.demo.month import DeskEvent
 from backoffice.demo.month_plan import MonthPlan
@@ -23,10 +24,6 @@ from backoffice.persistence.outbox import OutboxRow
 
 _POLL_S = 0.05
 _SUSPENDED_DAYS = 6
-
-
-class NotPublished(RuntimeError):
-    """What was registered did not reach Redis in time."""
 
 
 class Desk:

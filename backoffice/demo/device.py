@@ -17,6 +17,7 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from backoffice.demo.clock import DemoClock
+from backoffice.demo.failure import DeviceRefused
 from backoffice.demo.http_link import HttpAnswer, Link, LinkDown
 from validator.domain.service_time import SAO_PAULO
 from validator.records.device_messages import chain_next, chain_start, digest_of, head_message
@@ -99,10 +100,6 @@ class Tally:
     batch_items: int = 0
     not_recorded: int = 0
     problems: dict[str, int] = field(default_factory=dict)
-
-
-class DeviceRefused(RuntimeError):
-    """The service refused a request that it must accept; the demonstration has found a fault."""
 
 
 class Device:
@@ -241,4 +238,4 @@ def read_answer(answer: HttpAnswer) -> dict[str, Any]:
     return body
 
 
-__all__ = ["Device", "DeviceIdentity", "DeviceRefused", "Entry", "LinkDown", "read_answer"]
+__all__ = ["Device", "DeviceIdentity", "Entry", "LinkDown", "read_answer"]

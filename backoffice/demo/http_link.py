@@ -6,6 +6,7 @@ A general HTTP client spends more time on a request than the service does; a mon
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import httptools
 
@@ -100,8 +101,7 @@ class _Exchange(asyncio.Protocol):
             self._transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         try:

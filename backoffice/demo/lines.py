@@ -22,6 +22,7 @@ from backoffice.demo.city_plan import (
     plan_city,
 )
 from backoffice.demo.documents import cnpj
+from backoffice.demo.failure import NoLines
 from backoffice.demo.founding import Founder
 from backoffice.persistence.base import reading, writing
 from backoffice.persistence.lines import LineRow, TripRow
@@ -32,10 +33,6 @@ _INTERIOR = ("*[Ii]nterior*", "*INTERIOR*", "*[Rr]ural*", "*RURAL*", "*[Dd]istri
 _MOST_OPERATORS = 9
 _FIRST_CNPJ = 990000010001
 _NEXT_CNPJ = 10_000
-
-
-class NoLines(RuntimeError):
-    """A feed gives no line with an operator."""
 
 
 def demonstrated_city(

@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta
 from backoffice.demo.city_plan import Calendar, CityPlan
 from backoffice.demo.clock import DemoClock
 from backoffice.demo.count import Count
+from backoffice.demo.failure import NotDurable
 from backoffice.demo.month_plan import MonthPlan, slot_end, slot_of
 from backoffice.demo.offline import OfflineList
 from backoffice.demo.outages import Outage
@@ -25,10 +26,6 @@ class DeskEvent:
 
     at: datetime
     work: Callable[[], None]
-
-
-class NotDurable(RuntimeError):
-    """What devices uploaded did not become durable in time."""
 
 
 class MonthPlayer:

@@ -92,16 +92,12 @@ class Player:
         by_bus: dict[str, list[PlannedTap]] = {}
         for tap in taps:
             by_bus.setdefault(tap.vehicle.device_id, []).append(tap)
-        async with asyncio.TaskGroup() as group:
-            for device_id, own in by_bus.items():
-                group.create_task(self._play_bus(self._buses[device_id], own))
+        await asyncio.gather(*(self._play_bus(self._buses[name], own) for name, own in by_bus.items()))
         self._heard(len(taps))
 
     async def upload(self, buses: list[Bus], *, closing: bool = False) -> None:
         """Let devices upload what is not durable yet; what they decided by themselves is known from then on."""
-        async with asyncio.TaskGroup() as group:
-            for bus in buses:
-                group.create_task(bus.device.upload(closing=closing))
+        await asyncio.gather(*(bus.device.upload(closing=closing) for bus in buses))
         for bus in buses:
             for pending in bus.pending:
                 self._settle(bus, pending)

@@ -13,12 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from backoffice.demo.failure import ProcessFailed
+
 _POLL_S = 0.05
 _STOP_S = 15.0
-
-
-class ProcessFailed(RuntimeError):
-    """A process ended by itself, or did not become ready; the message shows the end of its log."""
 
 
 class Processes:

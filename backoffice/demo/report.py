@@ -43,9 +43,10 @@ def thousands(number: int) -> str:
 def say_beginning(console: Console, month: Month, stage: Stage) -> None:
     """What is going to happen, and where."""
     console.print("Catraca: demonstração com uma cidade inventada", style="bold")
-    console.print(f"Competência {month}. Pasta desta demonstração: {stage.folder}")
+    console.print(f"Competência {month}. Pasta desta demonstração: {stage.folder}", soft_wrap=True)
     console.print(
-        "Nenhuma pessoa ou empresa é real. O relógio é o da demonstração; os processos são os do produto.\n"
+        "Nenhuma pessoa ou empresa é real. O relógio é o da demonstração; os processos são os do produto.\n",
+        soft_wrap=True,
     )
 
 
