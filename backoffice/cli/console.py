@@ -31,10 +31,10 @@ PROBLEMS = (
 )
 """Errors that are the world's and not the program's: one line on the terminal, exit code 1."""
 
-out = Console(highlight=False, markup=False)
+out = Console(highlight=False, markup=False, soft_wrap=True)
 """Results."""
 
-err = Console(stderr=True, highlight=False, markup=False)
+err = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 """Progress and problems."""
 
 
