@@ -70,8 +70,14 @@ def open_database(settings: Settings) -> Engine:
     if settings.embedded_database:
         settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     engine = make_engine(settings.database)
-    if not is_current(engine):
+    try:
+        current = is_current(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    if not current:
         if not settings.embedded_database:
+            engine.dispose()
             raise DatabaseOutdated(
                 "o banco de dados não tem as tabelas deste programa; rode: catraca migrate"
             )

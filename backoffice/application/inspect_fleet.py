@@ -38,27 +38,21 @@ def list_devices(session: Session, by: Reader, at: datetime) -> list[DeviceSheet
         query = query.where(DeviceRow.operator_id == by.operator_id)
     # Of several rows of a device the last one stays in the mapping.
     epochs = dict(
-        session.execute(select(DeviceKeyRow.device_id, DeviceKeyRow.epoch).order_by(DeviceKeyRow.epoch))
-        .tuples()
-        .all()
+        session.execute(select(DeviceKeyRow.device_id, DeviceKeyRow.epoch).order_by(DeviceKeyRow.epoch)).all()
     )
     vehicles = dict(
         session.execute(
             select(DeviceAssignmentRow.device_id, DeviceAssignmentRow.vehicle)
             .where(DeviceAssignmentRow.from_at <= at)
             .order_by(DeviceAssignmentRow.from_at, DeviceAssignmentRow.id)
-        )
-        .tuples()
-        .all()
+        ).all()
     )
     revoked = dict(
         session.execute(
             select(DeviceRevocationRow.device_id, DeviceRevocationRow.revoked_at).order_by(
                 DeviceRevocationRow.id
             )
-        )
-        .tuples()
-        .all()
+        ).all()
     )
     return [
         DeviceSheet(device_id, operator, vehicles.get(device_id), epochs[device_id], revoked.get(device_id))
