@@ -38,7 +38,7 @@ def _count_ride(
     day = ride.order[0].astimezone(SAO_PAULO).date()
     network = network_of(city, ride.tap.line)
     free = network is not None and city.fare(network, day) == 0
-    reason, face, paid = None if free else doubt, 0, 0
+    reason, face, paid = doubt, 0, 0
     rider = ride.tap.rider
     if ride.ride_class == "HALF" and rider is not None and not free:
         account = count.accounts[rider.number]

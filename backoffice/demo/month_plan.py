@@ -146,8 +146,11 @@ class MonthPlan:
             yield PlannedTap(at, vehicle, MediumKind.DOCUMENT, line, category=Category.ELDER)
             return
         tap = PlannedTap(at, vehicle, MediumKind.CARD, line, rider, mishap=self._mishap(rider))
-        if tap.mishap is Mishap.FOREIGN_LINE:
-            tap.line = self._foreign_line(vehicle)
+        foreign = self._foreign_lines(vehicle)
+        if tap.mishap is Mishap.FOREIGN_LINE and foreign:
+            tap.line = self._chance.choice(foreign)
+        elif tap.mishap is Mishap.FOREIGN_LINE:
+            tap.mishap = Mishap.NONE  # a city of one operator has no line of another
         elif tap.mishap is Mishap.UNKNOWN_LINE:
             tap.line = "999"
         yield tap
@@ -176,13 +179,8 @@ class MonthPlan:
             draw -= share
         return Mishap.NONE
 
-    def _foreign_line(self, vehicle: VehiclePlan) -> str:
-        foreign = [
-            line
-            for line in self._city.lines
-            if line.operator != vehicle.line.operator and line.network is vehicle.line.network
-        ]
-        return self._chance.choice(foreign or [vehicle.line]).code
+    def _foreign_lines(self, vehicle: VehiclePlan) -> list[str]:
+        return [line.code for line in self._city.lines if line.operator != vehicle.line.operator]
 
     def thefts(self, day: date) -> list[list[PlannedTap]]:
         """What thieves do with a stolen validator on its first afternoon, slot by slot: free rides, to be billed."""

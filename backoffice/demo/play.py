@@ -21,6 +21,8 @@ from backoffice.demo.offline import OfflineList
 from backoffice.demo.people import Rider
 from validator.domain.vocabulary import RIGHTS_IN_ORDER, MediumKind, Product
 
+_UPLOADS_AT_ONCE = 6
+"""A validator's process takes eight batches at once and tells others to come again."""
 _RETRIES = 50
 _RETRY_S = 0.1
 _SHOWN_DIFFERENCES = 20
@@ -85,6 +87,7 @@ class Player:
         self._clock = clock
         self._forge = forge
         self._heard = heard
+        self._few = asyncio.Semaphore(_UPLOADS_AT_ONCE)
 
     async def play_slot(self, taps: list[PlannedTap]) -> None:
         """All taps of one slot: the buses at once, each its own in order."""
@@ -97,11 +100,15 @@ class Player:
 
     async def upload(self, buses: list[Bus], *, closing: bool = False) -> None:
         """Let devices upload what is not durable yet; what they decided by themselves is known from then on."""
-        await asyncio.gather(*(bus.device.upload(closing=closing) for bus in buses))
+        await asyncio.gather(*(self._upload(bus, closing=closing) for bus in buses))
         for bus in buses:
             for pending in bus.pending:
                 self._settle(bus, pending)
             bus.pending.clear()
+
+    async def _upload(self, bus: Bus, *, closing: bool) -> None:
+        async with self._few:
+            await bus.device.upload(closing=closing)
 
     async def _play_bus(self, bus: Bus, taps: list[PlannedTap]) -> None:
         for tap in taps:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -52,7 +53,8 @@ def say_beginning(console: Console, month: Month, stage: Stage) -> None:
 
 def say_month(console: Console, happened: Happened, tallies: Sequence[Tally]) -> None:
     """What happened in the month."""
-    table = Table(title="O mês, como os validadores o viveram", title_justify="left", show_header=False)
+    table = _table("O mês, como os validadores o viveram")
+    table.show_header = False
     table.add_column("fato")
     table.add_column("quantos", justify="right")
     accepted = happened.answers.pop("OK", 0)
@@ -88,15 +90,14 @@ def _reason(name: str) -> str:
 
 def say_end(console: Console, stage: Stage, happened: Happened, comparison: Comparison) -> bool:
     """The claims beside the count; whether everything agrees."""
-    console.print(_claims(comparison))
-    console.print(_categories(comparison))
-    console.print(_excluded(comparison))
+    for table in (_boardings, _excluded, _categories, _claims):
+        console.print(table(comparison))
     console.print(f"Faturas em {stage.folder / 'claims'}:")
     for name in comparison.files:
         console.print(f"  {name}")
     differences = [*happened.differences, *comparison.differences]
     for difference in differences:
-        console.print(f"difere: {difference}", style="red")
+        console.print(f"difere: {difference}", style="red", soft_wrap=True)
     if differences:
         console.print("\nNÃO CONFERE com a contagem própria da demonstração.", style="bold red")
         return False
@@ -109,42 +110,39 @@ def say_end(console: Console, stage: Stage, happened: Happened, comparison: Comp
 
 
 def _claims(comparison: Comparison) -> Table:
-    table = Table(title="Faturas de reembolso", title_justify="left", show_footer=True)
+    table = _table("Faturas de reembolso")
+    table.show_footer = True
     rows = comparison.operators
     table.add_column("fatura", "total")
-    table.add_column("operadora")
-    for title, total in _totals(comparison).items():
-        table.add_column(title, total, justify="right")
+    table.add_column("embarques", thousands(sum(row.rides for row in rows)), justify="right")
+    table.add_column("a cidade paga", reais(sum(row.city_cents for row in rows)), justify="right")
+    table.add_column("contagem própria", reais(sum(row.counted_cents for row in rows)), justify="right")
     table.add_column("")
     for row in rows:
+        agrees = "confere" if row.agrees else "NÃO CONFERE"
         table.add_row(
-            row.number,
-            row.name,
-            thousands(row.rides),
-            reais(row.rider_cents),
-            reais(row.city_cents),
-            thousands(row.statistical),
-            thousands(row.excluded),
-            reais(row.counted_cents),
-            "confere" if row.agrees else "NÃO CONFERE",
+            row.number, thousands(row.rides), reais(row.city_cents), reais(row.counted_cents), agrees
         )
     return table
 
 
-def _totals(comparison: Comparison) -> dict[str, str]:
-    rows = comparison.operators
-    return {
-        "embarques": thousands(sum(row.rides for row in rows)),
-        "pago pelos passageiros": reais(sum(row.rider_cents for row in rows)),
-        "a cidade reembolsa": reais(sum(row.city_cents for row in rows)),
-        "sem cobrança": thousands(sum(row.statistical for row in rows)),
-        "excluídos": thousands(sum(row.excluded for row in rows)),
-        "contagem própria": reais(sum(row.counted_cents for row in rows)),
-    }
+def _boardings(comparison: Comparison) -> Table:
+    table = _table("Embarques do mês")
+    table.add_column("operadora")
+    for title in ("faturados", "sem cobrança", "excluídos"):
+        table.add_column(title, justify="right")
+    for row in comparison.operators:
+        numbers = (row.rides, row.statistical, row.excluded)
+        table.add_row(row.name, *(thousands(number) for number in numbers))
+    return table
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
 
 
 def _categories(comparison: Comparison) -> Table:
-    table = Table(title="Por categoria", title_justify="left")
+    table = _table("Por categoria")
     table.add_column("categoria")
     table.add_column("embarques", justify="right")
     table.add_column("a cidade reembolsa", justify="right")
@@ -154,8 +152,8 @@ def _categories(comparison: Comparison) -> Table:
 
 
 def _excluded(comparison: Comparison) -> Table:
-    table = Table(title="Embarques fora da fatura", title_justify="left")
-    table.add_column("motivo")
+    table = _table("Embarques fora da fatura")
+    table.add_column("motivo", max_width=50)
     table.add_column("na fatura", justify="right")
     table.add_column("contagem própria", justify="right")
     for reason, (closed, counted) in comparison.excluded.items():
