@@ -1,9 +1,9 @@
 """What a device is told, in Portuguese or English: the class of a ride, never which right the rider has."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import field
+from msgspec import Meta, field
 
 from validator.domain.reasons import Reason
 from validator.domain.vocabulary import RideClass, class_of
@@ -14,6 +14,9 @@ from validator.records.snapshot import DurableRecord
 DISPLAY_WIDTH = 20
 """Characters of a validator's display."""
 
+Range = Annotated[
+    tuple[int, ...], Meta(min_length=2, max_length=2, description="First and last, both inclusive.")
+]
 AnnulOutcome = Literal["annulled", "refused", "recorded"]
 RideClassName = Literal["FREE", "HALF", "PURSE", "FULL"]
 ReasonName = Literal[
@@ -69,7 +72,7 @@ class BoardingAnswer(msgspec.Struct, frozen=True, gc=False):
     message: str
     replayed: bool
     durable_seq: int
-    missing: tuple[tuple[int, int], ...]
+    missing: tuple[Range, ...]
     ride_class: RideClassName | None = field(default=None, name="class")
 
 
@@ -82,7 +85,7 @@ class RecordedAnswer(msgspec.Struct, frozen=True, gc=False):
     message: str
     replayed: bool
     durable_seq: int
-    missing: tuple[tuple[int, int], ...]
+    missing: tuple[Range, ...]
 
 
 class AnnulAnswer(msgspec.Struct, frozen=True, gc=False):
@@ -93,7 +96,7 @@ class AnnulAnswer(msgspec.Struct, frozen=True, gc=False):
     display: str
     message: str
     durable_seq: int
-    missing: tuple[tuple[int, int], ...]
+    missing: tuple[Range, ...]
 
 
 REASONS = {

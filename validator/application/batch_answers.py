@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from validator.application.answers import REASONS, ReasonAnswer
+from validator.application.answers import REASONS, Range, ReasonAnswer
 from validator.application.attempt import Attempt, Fate
 from validator.application.batch_items import BatchItem
 from validator.application.citing import Citing
@@ -45,7 +45,7 @@ class BatchAnswer(msgspec.Struct, frozen=True, gc=False):
     items: list[BatchItemAnswer]
     head_recorded: bool
     durable_seq: int
-    missing: tuple[tuple[int, int], ...]
+    missing: tuple[Range, ...]
 
 
 def batch_answer(

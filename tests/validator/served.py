@@ -1,0 +1,79 @@
+"""The validator as its own process, as in service: uvicorn, real sockets, a clock that a file holds."""
+
+import contextlib
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import httpx2
+
+from tests.validator.seeded_city import NOW
+from validator.records.packing import to_micros
+
+_START_S = 30.0
+
+
+class ServiceDidNotStart(RuntimeError):
+    """The process ended before it answered; the message is its output."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def write_clock(path: Path, now: datetime = NOW) -> Path:
+    """A clock that stands still in a file."""
+    path.write_bytes(struct.pack("=q", to_micros(now)))
+    return path
+
+
+def start_service(redis_url: str, folder: Path, port: int, **settings: str) -> subprocess.Popen[bytes]:
+    """Start the process; it may not answer yet."""
+    environment = os.environ | {
+        "CATRACA_REDIS_URL": redis_url,
+        "CATRACA_DEMO_CLOCK_FILE": str(write_clock(folder / f"clock-{port}")),
+        **settings,
+    }
+    command = [sys.executable, "-m", "uvicorn", "--factory", "validator.bootstrap:create_app"]
+    with (folder / f"service-{port}.log").open("wb") as log:
+        return subprocess.Popen(
+            [*command, "--port", str(port), "--log-level", "warning", "--no-access-log"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+
+
+@contextlib.contextmanager
+def served(redis_url: str, folder: Path, *, wait_ready: bool = True, **settings: str) -> Iterator[str]:
+    """The address of a running service."""
+    port = free_port()
+    process = start_service(redis_url, folder, port, **settings)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait(process, address, "ready" if wait_ready else "live", folder / f"service-{port}.log")
+        yield address
+    finally:
+        process.terminate()
+        process.wait(15)
+
+
+def _wait(process: subprocess.Popen[bytes], address: str, what: str, log: Path) -> None:
+    deadline = time.monotonic() + _START_S
+    while True:
+        with contextlib.suppress(httpx2.HTTPError):
+            if httpx2.get(f"{address}/v1/health/{what}", timeout=2).status_code == 200:
+                return
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise ServiceDidNotStart(log.read_text(errors="replace"))
+        time.sleep(0.05)
