@@ -16,6 +16,7 @@ from backoffice.api import (
     people_routes,
     reserved_routes,
 )
+from backoffice.api.body_limit import BodyLimit
 from backoffice.api.parts import ApiParts
 from backoffice.api.problems import Problem, add_problems
 
@@ -40,11 +41,11 @@ def create_api(parts: ApiParts) -> FastAPI:
         description="Registro de titulares, direitos, cartões, passes, operadores e validadores.",
         version="1",
         lifespan=lifespan,
-        max_body_size=MAX_BODY_BYTES,
         redirect_slashes=False,
     )
     app.state.parts = parts
     add_problems(app)
+    app.add_middleware(BodyLimit, most_bytes=MAX_BODY_BYTES)
     for module in (
         health,
         city_routes,

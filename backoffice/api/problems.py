@@ -186,6 +186,11 @@ async def _away(request: Request, error: Exception) -> JSONResponse:
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
+    return http_problem(request, error)
+
+
+def http_problem(request: Request, error: HTTPException) -> JSONResponse:
+    """The problem document of an HTTP error."""
     details = {
         404: ("este endereço não existe; veja /docs", "no such address; see /docs"),
         405: ("este endereço não aceita este método; veja /docs", "method not allowed; see /docs"),
