@@ -15,8 +15,8 @@ from backoffice.demo.outages import Outage
 from backoffice.demo.play import Bus, Player
 from validator.domain.service_time import SAO_PAULO
 
-_UPLOAD_SLOTS = frozenset({28})
-"""Half past two: the end of the early shift, when devices upload and sign their heads; and once at night."""
+_UPLOAD_SLOTS = frozenset({28, 29})
+"""From two to three: the end of the early shift, when devices upload and sign their heads; and once at night."""
 _DURABLE_POLL_S = 0.25
 
 

@@ -32,7 +32,7 @@ class Processes:
         """Start `catraca <arguments>`; what it says goes to `<name>.log`."""
         with (self._logs / f"{name}.log").open("wb") as log:
             self._running[name] = subprocess.Popen(
-                [sys.executable, "-c", "from backoffice.cli import main; main()", *arguments],
+                [sys.executable, "-m", "backoffice.cli", *arguments],
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -21,7 +21,6 @@ from backoffice.persistence.migrate import migrate
 from backoffice.settings import Settings
 
 HOST = "127.0.0.1"
-VALIDATOR_PORT = 8080
 
 
 class NotEmpty(RegisterError):
@@ -89,7 +88,7 @@ def set_stage(settings: Settings, seed: int, at: datetime) -> Iterator[Stage]:
     clock = DemoClock(folder / "clock", at)
     write_city_key(own.keys_dir, seed)
     with _redis_url(own) as redis_url:
-        ports = free_port(VALIDATOR_PORT), free_port(own.backoffice_port)
+        ports = free_port(own.validator_port), free_port(own.backoffice_port)
         environment = {
             "CATRACA_DATA_DIR": str(folder.absolute()),
             "CATRACA_REDIS_URL": redis_url,

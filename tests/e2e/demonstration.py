@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-COMMAND = [sys.executable, "-c", "from backoffice.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "backoffice.cli"]
 
 
 @dataclass(frozen=True)

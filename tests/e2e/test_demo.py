@@ -38,7 +38,9 @@ def test_no_name_and_no_cpf_leaves_in_a_claim(on_sqlite: Ended):
         assert not re.search(rb"(?<!\d)99[89]\d{8}(?!\d)", data), name
 
 
-def test_the_same_seed_gives_the_same_bytes_on_postgresql(on_sqlite: Ended, tmp_path: Path, postgres_url: str):
+def test_the_same_seed_gives_the_same_bytes_on_postgresql(
+    on_sqlite: Ended, tmp_path: Path, postgres_url: str
+):
     again = demonstrate(tmp_path, *SMALL, database_url=postgres_url)
 
     assert again.code == 0, again.said
@@ -119,7 +121,9 @@ def test_it_plays_on_the_lines_of_a_feed(tmp_path: Path):
 
 @pytest.mark.outside
 def test_it_plays_on_the_lines_of_bage(tmp_path: Path, outside_data: Path):
-    ended = demonstrate(tmp_path, "--holders", "300", "--gtfs", str(outside_data / "data" / "gtfs" / "bage_rs.zip"))
+    ended = demonstrate(
+        tmp_path, "--holders", "300", "--gtfs", str(outside_data / "data" / "gtfs" / "bage_rs.zip")
+    )
 
     assert ended.code == 0, ended.said
     claims = [json.loads(data) for name, data in ended.claims().items() if name.endswith(".json")]
