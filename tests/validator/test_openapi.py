@@ -52,6 +52,7 @@ async def test_every_address_is_described(service: Service):
         "/v1/health/live",
         "/v1/health/ready",
         "/v1/sync",
+        "/v1/sync/chunks/{digest}",
         "/metrics",
     }
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
-from typing import Annotated, Literal
+from typing import Literal
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import FastAPI, Request, Response
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
@@ -15,27 +15,10 @@ from validator.api.counts import Counts, CountsCollector
 from validator.api.hot_path import HotPath
 from validator.api.openapi import openapi_of
 from validator.api.problems import RequestRefused, language_of, refusal_of
+from validator.api.sync import add_sync
 from validator.application.service import Service
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
-
-_PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-
-
-_SYNC_PT = (
-    "O pacote assinado de regras, tarifas e listas ainda não existe nesta versão. Decida on-line; sem rede, pela "
-    "política da categoria."
-)
-_SYNC_EN = (
-    "The signed bundle of rules, fares and lists does not exist in this version. Decide online; without a network, "
-    "by the policy of the category."
-)
-_SYNC_NOT_BUILT = RequestRefused(
-    HTTPStatus.NOT_IMPLEMENTED,
-    "sync-not-built",
-    ("Sincronização de listas ainda não disponível", "Sync of lists not available yet"),
-    (_SYNC_PT, _SYNC_EN),
-)
 
 
 class Live(BaseModel):
@@ -68,7 +51,7 @@ def create_api(service: Service, lifespan: Lifespan) -> HotPath:
     app.openapi = lambda: openapi_of(app)  # type: ignore[method-assign]
     app.add_exception_handler(HTTPException, _http_problem)
     _add_health(app, service)
-    _add_sync(app)
+    add_sync(app, service, _respond)
 
     @app.get(
         "/metrics",
@@ -100,19 +83,6 @@ def _add_health(app: FastAPI, service: Service) -> None:
         return Ready(status="ready" if readiness.ready else "not-ready", lacks=list(readiness.lacks))
 
 
-def _add_sync(app: FastAPI) -> None:
-    @app.get(
-        "/v1/sync",
-        tags=["listas"],
-        summary="Listas assinadas para os validadores (ainda não há)",
-        status_code=501,
-        response_class=Response,
-        responses={501: {"description": "The signed bundle of lists is not built yet.", "content": _PROBLEM}},
-    )
-    async def sync(request: Request, have: Annotated[str | None, Query(max_length=64)] = None) -> Response:
-        return _respond(request, _SYNC_NOT_BUILT)
-
-
 async def _http_problem(request: Request, error: Exception) -> Response:
     """Whatever FastAPI refuses by itself: an unknown address, or another method."""
     assert isinstance(error, HTTPException)
@@ -127,7 +97,7 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     return _respond(request, RequestRefused(status, slug, titles, details, allow=allow))
 
 
-def _respond(request: Request, refused: RequestRefused) -> Response:
+def _respond(request: Request, refused: Exception) -> Response:
     accept = request.headers.get("accept-language")
     refusal = refusal_of(refused, language_of(accept.encode("latin-1") if accept else None))
     response = Response(refusal.body, refusal.status)

@@ -1,5 +1,6 @@
 """`GET /v1/sync`: the signed bundle of rules, fares, lines, keys and lists, offered and handed out in chunks."""
 
+import re
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -8,13 +9,25 @@ from fastapi import FastAPI, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from validator.api.problems import RequestRefused
-from validator.application.errors import BoardingError
+from validator.application.errors import BoardingError, Malformed
 from validator.application.service import Service
 from validator.application.sync import chunk_to, offer_to
 from validator.records.packing import RecordError
 
 Respond = Callable[[Request, Exception], Response]
 """Makes a problem document of an error."""
+
+_HAVE = re.compile(r"[0-9]{1,15}", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
+# Shown in the document and checked below, so that a refusal is a problem document like all others.
+Have = Annotated[
+    str,
+    Query(
+        description="Versão que o validador tem; 0 sem nenhuma.",
+        json_schema_extra={"pattern": "^[0-9]{1,15}$"},
+    ),
+]
+Digest = Annotated[str, Path(json_schema_extra={"pattern": "^[0-9a-f]{64}$"})]
 
 _PROBLEM: dict[str, Any] = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _NOT_BUILT = RequestRefused(
@@ -55,15 +68,14 @@ def add_sync(app: FastAPI, service: Service, respond: Respond) -> None:
     }
 
     @app.get("/v1/sync", tags=["listas"], summary="Oferta assinada das listas", responses=problems)
-    async def sync(
-        request: Request,
-        have: Annotated[
-            int, Query(ge=0, le=2**53, description="Versão que o validador tem; 0 sem nenhuma.")
-        ] = 0,
-    ) -> SyncOffer:
+    async def sync(request: Request, have: Have = "0") -> SyncOffer:
         try:
             answer = await offer_to(
-                _authorization(request), have, at=service.clock(), hot=service.hot, gate=service.gate
+                _authorization(request),
+                read_have(have),
+                at=service.clock(),
+                hot=service.hot,
+                gate=service.gate,
             )
         except (BoardingError, RecordError) as error:
             return respond(request, error)  # type: ignore[return-value]
@@ -89,14 +101,46 @@ def add_sync(app: FastAPI, service: Service, respond: Respond) -> None:
             **problems,
         },
     )
-    async def chunk(request: Request, digest: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]) -> Response:
+    async def chunk(request: Request, digest: Digest) -> Response:
         try:
-            piece = await chunk_to(_authorization(request), digest, hot=service.hot, gate=service.gate)
+            piece = await chunk_to(
+                _authorization(request), read_digest(digest), hot=service.hot, gate=service.gate
+            )
         except BoardingError as error:
             return respond(request, error)
         if piece is None:
             return respond(request, _GONE)
         return Response(piece, media_type="application/octet-stream")
+
+
+def read_have(text: str) -> int:
+    """The version that a device has.
+
+    Raises:
+        Malformed: no number of at most 15 digits.
+    """
+    if _HAVE.fullmatch(text) is None:
+        raise Malformed(
+            "have",
+            "Envie em `have` a versão que o validador tem, em algarismos; 0 sem nenhuma.",
+            "Send in `have` the version that the device has, in digits; 0 for none.",
+        )
+    return int(text)
+
+
+def read_digest(text: str) -> str:
+    """The digest of a chunk.
+
+    Raises:
+        Malformed: no 64 lower-case hexadecimal digits.
+    """
+    if _DIGEST.fullmatch(text) is None:
+        raise Malformed(
+            "digest",
+            "O pedaço é o seu SHA-256: 64 algarismos hexadecimais minúsculos.",
+            "A chunk is its SHA-256: 64 lower-case hexadecimal digits.",
+        )
+    return text
 
 
 def _authorization(request: Request) -> bytes:
