@@ -77,16 +77,19 @@ class Usage:
 
     def after(self, effects: Effects) -> "Usage":
         """Usage after a boarding, whatever the order in which boardings arrive."""
-        usage = self
+        used, half_fare, boarding = self.used, self.half_fare, effects.boarding
         if effects.uses is not None:
-            usage = replace(usage, used=_grown(usage.used, effects.uses, 1))
+            used = _grown(used, effects.uses, 1)
         if effects.counts_cap:
-            usage = replace(usage, half_fare=_counted(usage.half_fare, effects.month, 1))
-        return (
-            usage
-            if effects.boarding is None
-            else usage._remembering(effects.boarding, personal=effects.personal)
-        )
+            half_fare = _counted(half_fare, effects.month, 1)
+        last, before, by_purse = self.last, self.before, self.by_purse
+        if boarding is not None and effects.personal:
+            last, before = _two_newest(last, before, boarding)
+        elif boarding is not None and (by_purse is None or _is_later(boarding, by_purse)):
+            by_purse = boarding
+        if by_purse is not None and last is not None and _is_later(last, by_purse):
+            by_purse = None
+        return Usage(half_fare, used, self.returned, self.refunded, last, before, by_purse)
 
     def annulled(self, effects: Effects) -> "Usage":
         """Usage after the annulment of a boarding: the pass and the place in the cap are given back."""
@@ -97,31 +100,33 @@ class Usage:
             usage = replace(usage, half_fare=_counted(usage.half_fare, effects.month, -1))
         return usage if effects.boarding is None else usage._forgetting(effects.boarding.boarding_id)
 
-    def _remembering(self, boarding: LastBoarding, *, personal: bool) -> "Usage":
-        personals = [b for b in (self.last, self.before, boarding if personal else None) if b is not None]
-        last, before = _two_newest(personals)
-        purses = [b for b in (self.by_purse, None if personal else boarding) if b is not None]
-        by_purse, _ = _two_newest(purses)
-        if by_purse is not None and last is not None and _age_order(by_purse) < _age_order(last):
-            by_purse = None
-        return replace(self, last=last, before=before, by_purse=by_purse)
-
     def _forgetting(self, boarding_id: str) -> "Usage":
-        kept = [b for b in (self.last, self.before) if b is not None and b.boarding_id != boarding_id]
-        last, before = _two_newest(kept)
-        by_purse = self.by_purse
+        last, before, by_purse = self.last, self.before, self.by_purse
+        if before is not None and before.boarding_id == boarding_id:
+            before = None
+        if last is not None and last.boarding_id == boarding_id:
+            last, before = before, None
         if by_purse is not None and by_purse.boarding_id == boarding_id:
             by_purse = None
         return replace(self, last=last, before=before, by_purse=by_purse)
 
 
-def _age_order(boarding: LastBoarding) -> tuple[datetime, str]:
-    return (boarding.occurred_at, boarding.boarding_id)
+def _is_later(boarding: LastBoarding, other: LastBoarding) -> bool:
+    """Order of boardings: by instant, and by id where two have the same."""
+    if boarding.occurred_at != other.occurred_at:
+        return boarding.occurred_at > other.occurred_at
+    return boarding.boarding_id > other.boarding_id
 
 
-def _two_newest(boardings: list[LastBoarding]) -> tuple[LastBoarding | None, LastBoarding | None]:
-    newest = sorted(boardings, key=_age_order, reverse=True)[:2]
-    return (newest[0] if newest else None, newest[1] if len(newest) > 1 else None)
+def _two_newest(
+    last: LastBoarding | None, before: LastBoarding | None, boarding: LastBoarding
+) -> tuple[LastBoarding, LastBoarding | None]:
+    """The two latest of three; `last` is later than `before`."""
+    if last is None or _is_later(boarding, last):
+        return boarding, last
+    if before is None or _is_later(boarding, before):
+        return last, boarding
+    return last, before
 
 
 def _grown(counts: Mapping[str, int], key: str, by: int) -> dict[str, int]:
@@ -131,5 +136,5 @@ def _grown(counts: Mapping[str, int], key: str, by: int) -> dict[str, int]:
 def _counted(counts: Mapping[Month, int], month: Month, by: int) -> dict[Month, int]:
     """Counts with one month changed; months without boardings and months long past are left out."""
     changed = {**counts, month: counts.get(month, 0) + by}
-    kept = sorted((m for m, n in changed.items() if n > 0), reverse=True)[:MONTHS_KEPT]
-    return {m: changed[m] for m in sorted(kept)}
+    kept = sorted([m for m, n in changed.items() if n > 0])[-MONTHS_KEPT:]
+    return {m: changed[m] for m in kept}
