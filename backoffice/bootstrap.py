@@ -11,10 +11,12 @@ from sqlalchemy import Engine
 
 from backoffice.adapters.chance import SystemChance
 from backoffice.adapters.city_keys import CityKeys
+from backoffice.adapters.embedded_redis import EmbeddedRedis
 from backoffice.adapters.file_clock import file_clock
 from backoffice.adapters.law_file import law_from, law_mapping_from
 from backoffice.api.app import create_api
 from backoffice.api.parts import ApiParts
+from backoffice.application.ingest_lag import lag
 from backoffice.application.ports import CardSigner, Chance
 from backoffice.application.publish import Law
 from backoffice.persistence.base import make_engine
@@ -113,8 +115,13 @@ def create_app() -> FastAPI:
     """The HTTP API of one process; the factory for `uvicorn --factory backoffice.bootstrap:create_app`."""
     office = build()
     configure_logs(office.settings)
+    redis_url = office.settings.redis_url or EmbeddedRedis(office.settings.data_dir).url
+
+    def gauges() -> dict[str, float]:
+        return lag(office.engine, redis_url, office.clock())
+
     return create_api(
-        ApiParts(office.engine, office.book, office.signer, office.chance, office.clock, is_current)
+        ApiParts(office.engine, office.book, office.signer, office.chance, office.clock, is_current, gauges)
     )
 
 

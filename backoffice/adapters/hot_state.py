@@ -78,6 +78,7 @@ class HotState:
         self._link = link
         self._client = link.client
         self._sha: str = self._client.script_load(_SCRIPT)
+        self._unsaid: dict[tuple[str, int], DurableRecord] = {}
 
     @property
     def link(self) -> RedisLink:
@@ -184,17 +185,27 @@ class HotState:
         expiring: Iterable[tuple[str, int]],
         trims: Iterable[tuple[bytes | str, ...]],
     ) -> None:
-        """After the commit in SQL: say what is durable, let go of answers in a day, trim the streams."""
+        """After the commit in SQL: trim the streams, let go of answers in a day, say what is durable.
+
+        A server without memory refuses the last; it is said again at the next acknowledgement, when the streams that
+        were trimmed have made room.
+        """
         pipe = self._pipe()
-        for (device, epoch), record in durable:
-            pipe.set(durable_key(device, epoch), pack_durable(record))
+        for command in trims:
+            pipe.execute_command(*command)
         for boarding_id, home in expiring:
             boarding = UUID(boarding_id)
             pipe.expire(id_key(boarding), DURABLE_SECONDS)
             pipe.expire(seen_key(home, boarding), DURABLE_SECONDS)
-        for command in trims:
-            pipe.execute_command(*command)
-        pipe.execute()
+        self._unsaid.update(durable)
+        for (device, epoch), record in self._unsaid.items():
+            pipe.set(durable_key(device, epoch), pack_durable(record))
+        faults = [fault for fault in pipe.execute(raise_on_error=False) if isinstance(fault, Exception)]
+        for fault in faults:
+            if not isinstance(fault, redis.exceptions.OutOfMemoryError):
+                raise fault
+        if not faults:
+            self._unsaid.clear()
 
     def city(self) -> bytes | None:
         """The city's record as it stands."""

@@ -99,19 +99,21 @@ class Waiting:
 
     Attributes:
         entries: Number of entries in all streams.
-        oldest_millis: Server's clock at the oldest of them, None where there is none.
+        seconds: Age of the oldest of them by the server's clock, 0 where there is none.
     """
 
     entries: int
-    oldest_millis: int | None
+    seconds: float
 
 
 def waiting(link: RedisLink) -> Waiting:
     """How many entries wait, and since when."""
     pipe = link.client.pipeline(transaction=False)
+    pipe.time()
     for number in range(SHARDS):
         pipe.xlen(journal_key(number))
         pipe.xrange(journal_key(number), count=1)
-    answers = pipe.execute()
+    (seconds, micros), *answers = pipe.execute()
+    now = seconds * 1_000 + micros // 1_000
     firsts = [stream_place(rows[0][0].decode())[0] for rows in answers[1::2] if rows]
-    return Waiting(sum(answers[0::2]), min(firsts, default=None))
+    return Waiting(sum(answers[0::2]), max(0, now - min(firsts, default=now)) / 1_000)

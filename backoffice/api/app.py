@@ -13,6 +13,7 @@ from backoffice.api import (
     device_routes,
     fleet_routes,
     health,
+    metrics,
     people_routes,
     reserved_routes,
 )
@@ -48,6 +49,7 @@ def create_api(parts: ApiParts) -> FastAPI:
     app.add_middleware(BodyLimit, most_bytes=MAX_BODY_BYTES)
     for module in (
         health,
+        metrics,
         city_routes,
         fleet_routes,
         device_routes,

@@ -1,6 +1,6 @@
 """What the HTTP API works with; the bootstrap puts it together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,6 +21,7 @@ class ApiParts:
         chance: Draws of numbers.
         clock: Tells the instant.
         is_current: Whether the database has this program's tables.
+        gauges: Numbers for the metrics page, by name.
     """
 
     engine: Engine
@@ -29,3 +30,4 @@ class ApiParts:
     chance: Chance
     clock: Callable[[], datetime]
     is_current: Callable[[Engine], bool]
+    gauges: Callable[[], Mapping[str, float]] = dict

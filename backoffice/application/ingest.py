@@ -6,7 +6,7 @@ At least once, exactly once in effect: rows and progress are one transaction; wh
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
 import structlog
@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from backoffice.adapters.hot_state import HotState, ShardState
 from backoffice.adapters.ingest_lock import IngestLock
-from backoffice.adapters.journal_stream import StreamItem, read_streams, trim_commands
+from backoffice.adapters.journal_stream import StreamItem, read_streams, trim_commands, waiting
 from backoffice.adapters.redis_link import Lost, RedisLink
 from backoffice.application.ingest_write import JournalWriter, OtherIngester, Position, Round
 from backoffice.application.publish import Law
@@ -139,6 +139,11 @@ class Ingester:
             self._rebuild(taken.regressed | written.repeated_effects)
         return len(items)
 
+    def report(self) -> None:
+        """One log line: what was done, and how far behind."""
+        lag = waiting(self._hot.link)
+        _log.info("ingest_progress", **asdict(self.tally), waiting=lag.entries, seconds_behind=lag.seconds)
+
     def rebuild_all(self, progress: Progress = no_progress) -> None:
         """Rebuild every shard."""
         self._rebuild(set(range(SHARDS)), progress)
@@ -243,8 +248,7 @@ def _follow(ingester: Ingester, stop: threading.Event, poll_s: float) -> None:
         if ingester.step() == 0:
             stop.wait(poll_s)
         if time.monotonic() - reported > _REPORT_S:
-            tally = ingester.tally
-            _log.info("ingest_progress", entries=tally.entries, rows=tally.rows, rejected=tally.rejected)
+            ingester.report()
             reported = time.monotonic()
 
 
