@@ -105,7 +105,7 @@ class _Lane:
     def _drop(self, why: str) -> None:
         self.ready = False
         self.link.close()
-        if why != self._why:
+        if why and why != self._why:
             _log.warning("hot_state_away", why=why)
             self._why = why
         while self._queue:
@@ -205,7 +205,7 @@ class RedisState:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for lane in self._lanes:
-            lane._drop("stopped")
+            lane._drop("")
         self._control.close()
 
     @property

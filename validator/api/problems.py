@@ -66,6 +66,7 @@ _TITLES = {
     "shard-fenced": ("Estado quente em reconstrução", "Hot state being rebuilt"),
     "usage-lost": ("Uso do titular em reconstrução", "Holder's usage being rebuilt"),
     "register-behind": ("Cadastro ainda não publicado", "Register not published yet"),
+    "boarding-pending": ("Embarque ainda não registrado", "Boarding not recorded yet"),
     "city-missing": ("Cidade sem regras ou tarifas", "City without rules or fares"),
     "damaged": ("Registro danificado", "Damaged record"),
     "overloaded": ("Serviço no limite", "Service at its limit"),

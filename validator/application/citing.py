@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from validator.application.attempt import Fate
 from validator.application.devices import Device
-from validator.application.errors import BoardingError, DeviceUnknown, UsageLost
+from validator.application.errors import BoardingError, BoardingPending, DeviceUnknown, UsageLost
 from validator.application.follow_up import FollowUp
 from validator.application.ports import Commit, Undecided, Values
 from validator.records.codes import EntryKind, Flag
@@ -124,6 +124,7 @@ class Citing(Row):
 
         Raises:
             Undecided: the boarding is answered in this very cycle, and its holder's usage was not read.
+            BoardingPending: the boarding was seen and is not recorded yet.
             DeviceUnknown: the device has another token now.
         """
         if self._is_recorded(values):
@@ -132,6 +133,8 @@ class Citing(Row):
         key = None if stands is None else seen_key(unpack_id(stands).home, self.boarding)
         seen = None if key is None else values.get(key)
         if stands is None or key is None or seen is None:
+            if stands is not None and self.durable.durable_seq < self.entry.seq - 1:
+                raise BoardingPending  # once all that came before is durable, nothing can be pending
             return self._without(None, Flag.SEEN_GONE)
         answer = unpack_answer(seen)
         if self.device.revoked:

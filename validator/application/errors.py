@@ -10,6 +10,7 @@ BoardingError
     +-- ShardFenced         the holder's shard is being rebuilt
     +-- UsageLost           a holder without usage: never counted from zero
     +-- RegisterBehind      a true card that is not published yet
+    +-- BoardingPending     it cites a boarding that is not recorded yet
     +-- CityMissing         no city, or no fare for the ride
     +-- Damaged             a record of the hot state cannot be read
     +-- Overloaded          more taps in flight than the service takes on
@@ -143,6 +144,19 @@ class RegisterBehind(NotServed):
         super().__init__(
             "O cartão é autêntico, mas o cadastro ainda não foi publicado. Envie os mesmos bytes de novo.",
             "The card is authentic, but its record is not published yet. Send the same bytes again.",
+        )
+
+
+class BoardingPending(NotServed):
+    """A release or an annulment whose boarding was seen but is not recorded yet; it would have no effect now."""
+
+    slug = "boarding-pending"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "O embarque citado ainda não foi registrado. Envie primeiro o toque, depois esta entrada, com os mesmos "
+            "bytes.",
+            "The boarding that it cites is not recorded yet. Send the tap first, then this entry, with the same bytes.",
         )
 
 

@@ -23,7 +23,12 @@ def read_instant(text: str, field: str) -> datetime:
             return datetime.fromisoformat(text)
         except ValueError:
             pass
-    raise Malformed(
+    raise not_an_instant(field)
+
+
+def not_an_instant(field: str) -> Malformed:
+    """What to send where something else stood."""
+    return Malformed(
         field,
         "Envie o instante em ISO 8601 com fuso, de 1970 a 2100, como 2026-03-02T07:15:02.123-03:00.",
         "Send the instant in ISO 8601 with its offset, from 1970 to 2100, such as 2026-03-02T07:15:02.123-03:00.",

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from validator.application.errors import Malformed
-from validator.application.instants import read_instant
+from validator.application.instants import not_an_instant, read_instant
 from validator.domain.vocabulary import Category
 from validator.records.device_messages import (
     MAX_TAP_BYTES,
@@ -211,6 +211,8 @@ def _translated(text: str) -> Malformed:
     path = _PATH.search(text)
     what = text if path is None else text[: path.start()]
     field = "$" if path is None else path["path"].removeprefix("$.")
+    if field == "occurred_at":
+        return not_an_instant(field)
     for pattern, phrase in _PHRASES:
         match = pattern.fullmatch(what)
         if match is not None:
