@@ -1,5 +1,6 @@
 """A GTFS feed as a zip file: agencies, routes and trips, streamed, with a message for whatever cannot be read."""
 
+import io
 import re
 import zipfile
 import zlib
@@ -155,8 +156,9 @@ class GtfsFeed:
                 self._progress(name, count)
 
         try:
-            with self._zip.open(self._folder + name) as file:
-                yield from csv_rows(name, file, needed, read_bytes=read)  # type: ignore[arg-type]
+            # Buffered, since the reader of a zip ignores the limit of a line.
+            with self._zip.open(self._folder + name) as packed, io.BufferedReader(packed) as file:  # type: ignore[type-var]
+                yield from csv_rows(name, file, needed, read_bytes=read)
         except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
             raise FileFault(f"{name}: o zip está danificado ({error}); baixe o feed de novo") from error
 

@@ -1,4 +1,4 @@
-"""Refuse a body that is too large before it is read, with a problem document; FastAPI's own limit answers plain text."""
+"""Refuse a body that is too large, with a problem document; FastAPI's own limit answers plain text."""
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request

@@ -188,7 +188,7 @@ def _operator_name(
         return route.columns[rules.operator_column]
     if route.agency_id in agencies:
         return agencies[route.agency_id]
-    if len(agencies) == 1 and not route.agency_id:
+    if len(agencies) == 1 and (not route.agency_id or "" in agencies):
         return next(iter(agencies.values()))
     report.notices.append(
         f"routes.txt, linha {route.line}: agency_id {route.agency_id or 'vazio'} não está em agency.txt; a linha "

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
 from tests.backoffice.register_city import RegisterCity, make_city
+from tests.backoffice.register_http import Api, app_of
 
 
 @pytest.fixture
@@ -22,3 +24,17 @@ def sqlite_city(sqlite_url: str, tmp_path: Path) -> Iterator[RegisterCity]:
     made = make_city(sqlite_url, tmp_path)
     yield made
     made.engine.dispose()
+
+
+@pytest.fixture
+def api(city: RegisterCity) -> Iterator[Api]:
+    """A client of the city's API, once on SQLite and once on PostgreSQL."""
+    with TestClient(app_of(city), raise_server_exceptions=False) as client:
+        yield Api(city, client)
+
+
+@pytest.fixture
+def lite(sqlite_city: RegisterCity) -> Iterator[Api]:
+    """The same on SQLite only."""
+    with TestClient(app_of(sqlite_city), raise_server_exceptions=False) as client:
+        yield Api(sqlite_city, client)
