@@ -10,6 +10,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -54,21 +55,22 @@ class AnnexRide:
 
     boarding_id: str
     dated_at: datetime
-    line: str
-    vehicle: str
+    line: str | None
+    vehicle: str | None
     device: str
     epoch: int
     seq: int
-    ride_class: str
-    rider: int | None
     fare_cents: Cents
     rider_cents: Cents
     city_cents: Cents
     operator_cents: Cents
+    ride_class: str
+    rider: int | None
     verdict: str
     reason: str
 
 
+@lru_cache(maxsize=4_096)
 def text_cell(value: str) -> str:
     """A text that no spreadsheet takes for a formula, on one line."""
     flat = " ".join(value.split()) if any(mark in value for mark in "\r\n\t") else value
@@ -82,8 +84,7 @@ def day_cell(instant: datetime) -> str:
 
 def time_cell(instant: datetime) -> str:
     """The time of day of an instant in the city, to the microsecond where it has any."""
-    here = instant.astimezone(SAO_PAULO)
-    return here.strftime("%H:%M:%S.%f" if here.microsecond else "%H:%M:%S")
+    return instant.astimezone(SAO_PAULO).time().isoformat()
 
 
 def csv_bytes(rows: Iterable[Row]) -> Iterator[bytes]:
@@ -107,22 +108,24 @@ def annex_bytes(rides: Iterable[AnnexRide]) -> Iterator[bytes]:
 
 def _annex_rows(rides: Iterable[AnnexRide]) -> Iterator[Row]:
     yield list(ANNEX_HEADER)
+    money = lru_cache(maxsize=4_096)(decimal_comma)
     for ride in rides:
+        here = ride.dated_at.astimezone(SAO_PAULO)
         yield [
             ride.boarding_id,
-            day_cell(ride.dated_at),
-            time_cell(ride.dated_at),
-            text_cell(ride.line),
-            text_cell(ride.vehicle),
+            f"{here.day:02}/{here.month:02}/{here.year:04}",
+            here.time().isoformat(),
+            text_cell(ride.line or ""),
+            text_cell(ride.vehicle or ""),
             text_cell(ride.device),
             str(ride.epoch),
             str(ride.seq),
             ride.ride_class,
             "" if ride.rider is None else str(ride.rider),
-            decimal_comma(ride.fare_cents),
-            decimal_comma(ride.rider_cents),
-            decimal_comma(ride.city_cents),
-            decimal_comma(ride.operator_cents),
+            money(ride.fare_cents),
+            money(ride.rider_cents),
+            money(ride.city_cents),
+            money(ride.operator_cents),
             SITUATIONS[ride.verdict],
             text_cell(ride.reason),
         ]

@@ -1,6 +1,7 @@
 """Write the claims of a closing: numbers, lines, entries, the annex's hash and the document that is kept for ever."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from sqlalchemy import func, insert, literal, select
 from sqlalchemy.orm import Session
@@ -25,7 +26,6 @@ from backoffice.persistence.claims import (
 )
 from backoffice.persistence.lines import LineRow
 from backoffice.persistence.operators import OperatorRow
-from validator.domain.money import Cents
 from validator.domain.service_time import Month, civil_date
 
 NOBODYS = ""
@@ -100,7 +100,7 @@ def annex_rides(session: Session, closing_id: int, operator: str) -> Iterator[An
     """The boardings of a claim's annex, billed and excluded, in the order of instant, device and sequence."""
     binary = "C" if session.get_bind().dialect.name == "postgresql" else "BINARY"
     rows = session.execute(
-        select(RatedRow)
+        select(*_ANNEX_COLUMNS)
         .where(
             RatedRow.closing_id == closing_id,
             RatedRow.operator == operator,
@@ -108,27 +108,45 @@ def annex_rides(session: Session, closing_id: int, operator: str) -> Iterator[An
         )
         .order_by(RatedRow.dated_at, RatedRow.device.collate(binary), RatedRow.epoch, RatedRow.seq)
         .execution_options(yield_per=5_000)
-    ).scalars()
+    )
     riders: dict[str, int] = {}
     for row in rows:
-        rider = None if row.holder is None else riders.setdefault(row.holder, len(riders) + 1)
         yield AnnexRide(
             boarding_id=row.boarding_id,
             dated_at=row.dated_at,
-            line=row.line or "",
-            vehicle=row.vehicle or "",
+            line=row.line,
+            vehicle=row.vehicle,
             device=row.device,
             epoch=row.epoch,
             seq=row.seq,
             ride_class=CLASS_WORDS.get(row.ride_class or "", ""),
-            rider=rider,
-            fare_cents=Cents(row.fare_cents),
-            rider_cents=Cents(row.rider_cents),
-            city_cents=Cents(row.city_cents),
-            operator_cents=Cents(row.operator_cents),
+            rider=None if row.holder is None else riders.setdefault(row.holder, len(riders) + 1),
+            fare_cents=row.fare_cents,
+            rider_cents=row.rider_cents,
+            city_cents=row.city_cents,
+            operator_cents=row.operator_cents,
             verdict=row.verdict.value,
             reason="" if row.reason is None else row.reason.value,
         )
+
+
+_ANNEX_COLUMNS: tuple[Any, ...] = (
+    RatedRow.holder,
+    RatedRow.ride_class,
+    RatedRow.verdict,
+    RatedRow.reason,
+    RatedRow.boarding_id,
+    RatedRow.dated_at,
+    RatedRow.line,
+    RatedRow.vehicle,
+    RatedRow.device,
+    RatedRow.epoch,
+    RatedRow.seq,
+    RatedRow.fare_cents,
+    RatedRow.rider_cents,
+    RatedRow.city_cents,
+    RatedRow.operator_cents,
+)
 
 
 def _heading(session: Session, closing: ClosingRow, operator: str) -> ClaimHeading:

@@ -91,6 +91,7 @@ def close_month(
     Raises:
         Invalid: the month is not over at `at`.
         Conflict: an earlier month with boardings is still open, or a fare is missing.
+        NotFound: no boarding of the month had been received.
     """
     _check_over(month, at)
     with _closing(engine) as session:
@@ -98,7 +99,13 @@ def close_month(
         if before is not None:
             return _as_closed(session, before, closed_before=True)
         _check_order(session, month)
-        return _close(session, book, month, 1, at, by, progress)
+        closed = _close(session, book, month, 1, at, by, progress)
+        if not closed.claims:  # nothing is written: the raised error gives the transaction up
+            raise NotFound(
+                f"a competência {month} não tem embarques recebidos até {_moment(at)}; não há o que fechar",
+                f"month {month} has no boardings",
+            )
+        return closed
 
 
 def close_late(

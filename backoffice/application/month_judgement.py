@@ -9,13 +9,12 @@ as well. What is learnt later is a cut, made by a person.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from functools import reduce
 
 from backoffice.application.holder_state import HolderRows, RecordedHolder
 from backoffice.application.month_register import MonthRegister
 from backoffice.application.month_rides import Cited, JournalRow
 from backoffice.domain.claims import ELDER_60, ELDER_65, ELDER_UNKNOWN
-from backoffice.domain.exclusions import ExclusionReason, first_of
+from backoffice.domain.exclusions import ExclusionReason, first_named
 from backoffice.domain.rides import Place, Release, Ride
 from validator.domain.money import ZERO, Cents
 from validator.domain.rules import RuleBook
@@ -112,7 +111,7 @@ def judgement_of(
         release=release,
         released=happened,
         annulled=_is_annulled(row, register),
-        doubt=reduce(first_of, doubts),
+        doubt=first_named(doubts),
         epoch=row.epoch,
         believed=True,
         place=place,

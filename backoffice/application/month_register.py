@@ -100,9 +100,9 @@ class MonthRegister:
 
     def is_revoked(self, device: str, epoch: int, dated_at: datetime, received_at: datetime) -> bool:
         """Whether a ride comes from a revoked device: dated after the instant of revocation, or received after it."""
-        return any(
-            epoch <= last and (dated_at >= instant or received_at >= instant)
-            for instant, last in self.revoked.get(device, ())
+        instants = self.revoked.get(device)
+        return instants is not None and any(
+            epoch <= last and (dated_at >= instant or received_at >= instant) for instant, last in instants
         )
 
     def broke_down(self, vehicle: str, boarded_at: datetime, at: datetime) -> bool:

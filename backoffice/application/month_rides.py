@@ -46,11 +46,13 @@ class JournalRow(NamedTuple):
     turnstile: str | None
     continues: str | None
     flags: int
+    release_device: str | None
     release_seq: int | None
     released: bool | None
     ride_class: str | None
     purse: str | None
     release_online: bool | None
+    annulment_device: str | None
     annulment_seq: int | None
     annulled_at: datetime | None
 
@@ -80,11 +82,13 @@ _COLUMNS: tuple[Any, ...] = (
     BoardingRow.turnstile,
     BoardingRow.continues,
     BoardingRow.flags,
+    ReleaseRow.device,
     ReleaseRow.seq,
     ReleaseRow.released,
     ReleaseRow.ride_class,
     ReleaseRow.purse,
     ReleaseRow.online,
+    AnnulmentRow.device,
     AnnulmentRow.seq,
     AnnulmentRow.occurred_at,
 )
@@ -191,15 +195,16 @@ class JournalMonth:
         )
 
     def _statement(self, conditions: Iterable[ColumnElement[bool]]) -> Select[Any]:
-        """Boardings with the device's own releases and annulments, without those that the law came too late for."""
+        """Boardings with what cites them. That the citing device is the boarding's own is checked by `_own`:
+
+        said here, it would lead SQLite to walk a device's whole journal for every boarding.
+        """
         released = and_(
             ReleaseRow.boarding_id == BoardingRow.boarding_id,
-            ReleaseRow.device == BoardingRow.device,
             ReleaseRow.received_at <= self._closed_at,
         )
         annulled = and_(
             AnnulmentRow.boarding_id == BoardingRow.boarding_id,
-            AnnulmentRow.device == BoardingRow.device,
             AnnulmentRow.received_at <= self._closed_at,
             AnnulmentRow.flags.bitwise_and(Flag.ANNUL_LATE.value) == 0,
         )
@@ -223,6 +228,31 @@ class JournalMonth:
         """One row for each boarding: of several releases or annulments of one boarding the first stands."""
         rows: dict[str, JournalRow] = {}
         for found in self._session.execute(statement):
-            if found[0] not in rows:
-                rows[found[0]] = JournalRow._make(found)
+            row = _own(JournalRow._make(found))
+            known = rows.get(row.boarding_id)
+            rows[row.boarding_id] = row if known is None else _joined(known, row)
         return list(rows.values())
+
+
+def _own(row: JournalRow) -> JournalRow:
+    """The boarding without what another device says of it."""
+    if row.release_device not in (None, row.device):
+        row = row._replace(**_NO_RELEASE)
+    if row.annulment_device not in (None, row.device):
+        row = row._replace(**_NO_ANNULMENT)
+    return row
+
+
+def _joined(known: JournalRow, more: JournalRow) -> JournalRow:
+    """A boarding with what a further row says of it, where nothing was said before."""
+    if known.release_seq is None and more.release_seq is not None:
+        known = known._replace(**{name: getattr(more, name) for name in _NO_RELEASE})
+    if known.annulment_seq is None and more.annulment_seq is not None:
+        known = known._replace(**{name: getattr(more, name) for name in _NO_ANNULMENT})
+    return known
+
+
+_NO_RELEASE: dict[str, Any] = dict.fromkeys(
+    ("release_device", "release_seq", "released", "ride_class", "purse", "release_online")
+)
+_NO_ANNULMENT: dict[str, Any] = dict.fromkeys(("annulment_device", "annulment_seq", "annulled_at"))

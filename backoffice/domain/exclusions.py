@@ -1,5 +1,6 @@
 """Why a ride is not billed: a closed list in order of precedence, each with the sentence that a claim prints."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from validator.domain.reasons import Reason
@@ -89,11 +90,10 @@ _SETTLED_LATER = frozenset(
 _RANK = {reason: rank for rank, reason in enumerate(ExclusionReason)}
 
 
-def first_of(one: ExclusionReason | None, other: ExclusionReason | None) -> ExclusionReason | None:
-    """Of two reasons, the one that is named."""
-    if one is None or other is None:
-        return one or other
-    return min(one, other, key=_RANK.__getitem__)
+def first_named(reasons: Iterable[ExclusionReason | None]) -> ExclusionReason | None:
+    """Of several reasons, the one that is named; None for none."""
+    given = [reason for reason in reasons if reason is not None]
+    return min(given, key=_RANK.__getitem__) if given else None
 
 
 def exclusion_of(refusal: Reason) -> ExclusionReason:

@@ -113,11 +113,8 @@ def _half(holder: Holder, ride: Ride, usage: Usage, city: City, law: LawOfDay, f
         tuple(right for right in holder.rights if right.category is Category.STUDENT_50),
         purses=tuple(purse for purse in holder.purses if purse.product is Product.STUDENT),
     )
-    unpaid = Holder(
-        tuple(right for right in holder.rights if _is_unpaid(right.category, law)),
-        tuple(age for age in holder.ages if _is_unpaid(age.category, law)),
-    )
-    if unpaid.rights or unpaid.ages:
+    unpaid = _unpaid_rights(holder, law)
+    if unpaid is not None:
         lower = decide(ride.tap, unpaid, usage, city)
         if isinstance(lower, Accepted):
             return _lowered(lower, ride, holder, usage)
@@ -125,6 +122,17 @@ def _half(holder: Holder, ride: Ride, usage: Usage, city: City, law: LawOfDay, f
     if judged.reason is ExclusionReason.NO_PASSES and not student.rights:
         return replace(judged, reason=ExclusionReason.NO_RIGHT)
     return judged
+
+
+def _unpaid_rights(holder: Holder, law: LawOfDay) -> Holder | None:
+    """The holder with only the rights in force that the city does not repay; None where there are none."""
+    ages = tuple(age for age in holder.ages if age.period.holds_on(law.day) and _is_unpaid(age.category, law))
+    rights = tuple(
+        right
+        for right in holder.rights
+        if _is_unpaid(right.category, law) and right.refusal_on(law.day) is None
+    )
+    return Holder(rights, ages) if rights or ages else None
 
 
 def _is_unpaid(category: Category, law: LawOfDay) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from backoffice.domain.exclusions import ExclusionReason, first_of
+from backoffice.domain.exclusions import ExclusionReason, first_named
 from backoffice.domain.judging import Judged, judge
 from backoffice.domain.rides import Place, Placed, Rated, Ride, Verdict
 from validator.domain.boarding import effects_of
@@ -112,7 +112,7 @@ def _rate(
     if judged.accepted is not None and judged.accepted.personal and _too_near(ride, following, law):
         judged = judged.excluded(ExclusionReason.PASSBACK)
     takes = ride.doubt not in _NOTHING_TAKEN and _takes_place(ride)
-    reason = first_of(judged.reason, ride.doubt)
+    reason = first_named((judged.reason, ride.doubt))
     outcome = _outcome(ride, law.month, judged, reason, before, took=takes)
     return outcome, usage.after(_effects(ride, judged, city, law)) if takes else usage
 
