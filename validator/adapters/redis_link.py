@@ -11,6 +11,7 @@ its URL is read the same way here.
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from typing import Any, cast
 
 import hiredis
@@ -52,7 +53,8 @@ def packed(*arguments: bytes | str | int) -> bytes:
 class _Replies(asyncio.Protocol):
     """The socket's side of a link: collects as many replies as one trip waits for."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_lost: Callable[[], None]) -> None:
+        self._on_lost = on_lost
         self._reader = hiredis.Reader(notEnoughData=_INCOMPLETE)
         self._wanted = 0
         self._got: list[Any] = []
@@ -82,6 +84,7 @@ class _Replies(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.transport = None
         self._fail(f"connection lost: {exc or 'closed by Redis'}")
+        self._on_lost()
 
     def _fail(self, why: str) -> None:
         if self._done is not None and not self._done.done():
@@ -91,11 +94,12 @@ class _Replies(asyncio.Protocol):
 class RedisLink:
     """One connection; one trip at a time."""
 
-    def __init__(self, url: str, timeout_s: float) -> None:
+    def __init__(self, url: str, timeout_s: float, on_lost: Callable[[], None] = lambda: None) -> None:
         self._options: dict[str, Any] = dict(parse_url(url))
         self._tls = url.startswith("rediss://")
         self._timeout_s = timeout_s
-        self._replies = _Replies()
+        self._on_lost = on_lost
+        self._replies = _Replies(on_lost)
         self.run_id = ""
 
     @property
@@ -128,12 +132,15 @@ class RedisLink:
         loop = asyncio.get_running_loop()
         options = self._options
         if "path" in options:
-            _, protocol = await loop.create_unix_connection(_Replies, options["path"])
+            _, protocol = await loop.create_unix_connection(self._protocol, options["path"])
             return protocol
         context = ssl.create_default_context(cafile=options.get("ssl_ca_certs")) if self._tls else None
         host, port = options.get("host", "localhost"), options.get("port", 6379)
-        _, protocol = await loop.create_connection(_Replies, host, port, ssl=context)
+        _, protocol = await loop.create_connection(self._protocol, host, port, ssl=context)
         return protocol
+
+    def _protocol(self) -> _Replies:
+        return _Replies(self._on_lost)
 
     async def _introduce(self) -> None:
         options = self._options

@@ -72,13 +72,18 @@ class _Lane:
     """One connection and its queue."""
 
     def __init__(self, url: str, limits: Limits, shards: Shards) -> None:
-        self.link = RedisLink(url, limits.timeout_s)
-        self.ready = False
+        self._wake = asyncio.Event()
+        self._admitted = False
+        self.link = RedisLink(url, limits.timeout_s, self._wake.set)
         self._limits = limits
         self._shards = shards
         self._queue: deque[_Group] = deque()
-        self._wake = asyncio.Event()
         self._why = ""
+
+    @property
+    def ready(self) -> bool:
+        """Whether its Redis was looked at and found good, and the connection stands."""
+        return self._admitted and self.link.is_open
 
     def add(self, group: _Group) -> None:
         self._queue.append(group)
@@ -99,11 +104,11 @@ class _Lane:
         await self.link.open()
         await load_scripts(self.link)
         await refresh_shards(self.link, self._shards)
-        self.ready = True
+        self._admitted = True
         self._why = ""
 
     def _drop(self, why: str) -> None:
-        self.ready = False
+        self._admitted = False
         self.link.close()
         if why and why != self._why:
             _log.warning("hot_state_away", why=why)
@@ -116,6 +121,10 @@ class _Lane:
             self._wake.clear()
             if not self._queue:
                 await self._wake.wait()
+            if not self.ready:
+                raise RedisLinkError("connection lost")
+            if not self._queue:
+                continue
             groups = self._take()
             try:
                 await self._settle(groups)
