@@ -28,6 +28,7 @@ def close_and_compare(
         by="orgao-gestor",
         progress=lambda done, total: progress.update(task, completed=done, total=total),
     )
+    progress.update(task, total=progress.tasks[task].completed)
     files = export_claims(engine, month, stage.folder / "claims")
     comparison = compare([one.json.read_text("utf-8") for one in files], count_month(count, city, month))
     comparison.files = [path.name for one in files for path in (one.csv, one.json, one.annex)]

@@ -40,9 +40,9 @@ def _count_ride(
     free = network is not None and city.fare(network, day) == 0
     reason, face, paid = doubt, 0, 0
     rider = ride.tap.rider
-    if ride.ride_class == "HALF" and rider is not None and not free:
+    if ride.ride_class in ("HALF", "PURSE") and rider is not None and not free:
         account = count.accounts[rider.number]
-        found, lot = _half_fare(account, spent, half_fares, ride)
+        found, lot = _by_pass(account, spent, half_fares, ride)
         reason = found or reason
         face, paid = lot
     elif ride.ride_class == "FREE" and network is not None:
@@ -72,21 +72,21 @@ def _doubt(ride: Ride) -> str | None:
     return "LINE_UNSETTLED" if ride.tap.mishap in (Mishap.FOREIGN_LINE, Mishap.UNKNOWN_LINE) else None
 
 
-def _half_fare(
+def _by_pass(
     account: Account, spent: dict[int, int], half_fares: dict[int, int], ride: Ride
 ) -> tuple[str | None, tuple[int, int]]:
-    """The reason why a half fare is not billed, else None, and face fare and price of the pass that it used."""
-    number = account.rider.number
+    """The reason why a ride by a pass does not count, else None, and face fare and price of the pass that it used."""
+    number, half = account.rider.number, ride.ride_class == "HALF"
     used, places = spent.get(number, 0), half_fares.get(number, 0)
     lot = account.pass_number(used)
     spent[number] = used + 1
     if ride.refused_for is not None:
         return _RENAMED.get(ride.refused_for, ride.refused_for), (0, 0)
-    if places >= CAP:
+    if half and places >= CAP:
         return "OVER_CAP", (0, 0)
     if lot is None:
         return "NO_PASSES", (0, 0)
-    half_fares[number] = places + 1
+    half_fares[number] = places + half
     return None, lot
 
 
