@@ -67,7 +67,7 @@ class GtfsFeed:
             self._zip = zipfile.ZipFile(path)
         except FileNotFoundError as error:
             raise FileFault(f"o arquivo {path} não existe; confira o caminho") from error
-        except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
+        except (zipfile.BadZipFile, OSError, RuntimeError) as error:
             raise FileFault(
                 f"{path} não é um zip que se possa abrir ({error}); baixe o feed de novo"
             ) from error
@@ -159,7 +159,7 @@ class GtfsFeed:
             # Buffered, since the reader of a zip ignores the limit of a line.
             with self._zip.open(self._folder + name) as packed, io.BufferedReader(packed) as file:  # type: ignore[type-var]
                 yield from csv_rows(name, file, needed, read_bytes=read)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
             raise FileFault(f"{name}: o zip está danificado ({error}); baixe o feed de novo") from error
 
     def _find_folder(self, path: Path) -> str:
