@@ -46,10 +46,12 @@ from validator.records.codes import Flag
 from validator.records.device_messages import CardMedium, CashMedium, DocumentMedium, KeyMedium
 from validator.records.journal import AnswerRecord, pack_answer, pack_entry, pack_id, unpack_answer
 from validator.records.keys import durable_key, id_key, seen_key
-from validator.records.packing import to_micros
 from validator.records.snapshot import DurableRecord, unpack_durable
 from validator.records.usage import effect_record, pack_usage, unpack_usage
 
+# As plain numbers: an enum's own operators cost a microsecond each.
+_QUARANTINED = Flag.CLOCK_QUARANTINE.value
+_REVOKED = Flag.REVOKED_DEVICE.value
 _NOTHING_USED = Usage()
 _NOTHING_DURABLE = DurableRecord()
 
@@ -157,8 +159,8 @@ class Attempt:
             facts.message.line, facts.message.vehicle, self.device.record.operator, view
         )
         if self.device.revoked:
-            flags |= int(Flag.REVOKED_DEVICE)
-        if flags & Flag.CLOCK_QUARANTINE:
+            flags |= _REVOKED
+        if flags & _QUARANTINED:
             return self._commit(Refused(Reason.CLOCK_INVALID), Circumstances(view, flags))
         if card is None:
             if type(facts.message.medium) is CardMedium:
@@ -192,7 +194,7 @@ class Attempt:
         tap = self._tap(view, usage)
         decision = self._decide(tap, read.holder, usage, view)
         holder = card.token.holder_id
-        if not isinstance(decision, Accepted) or flags & Flag.REVOKED_DEVICE:
+        if not isinstance(decision, Accepted) or flags & _REVOKED:
             seen = Circumstances(view, flags, None, holder, read.revision)
             return self._commit(decision, seen, card.usage_key, usage_was)
         effects = effects_of(tap, decision, view.city)
@@ -223,7 +225,7 @@ class Attempt:
         )
 
     def _is_signed(self, card: ReadCard, view: CityView) -> bool:
-        return is_signed(card, view, to_micros(self.facts.dated_at), self._desk.verify)
+        return is_signed(card, view, self.facts.dated_micros, self._desk.verify)
 
     def _commit(
         self,

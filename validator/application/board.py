@@ -11,6 +11,7 @@ from validator.application.ports import HotState
 from validator.application.reading import read_boarding_id, read_tap
 from validator.application.tap_records import TapFacts
 from validator.records.device_messages import CardMedium, TapMessage, digest_of
+from validator.records.packing import to_micros
 
 
 async def board(
@@ -72,6 +73,7 @@ def facts_of(
         Malformed: an id that is no UUID.
     """
     medium = message.medium
+    occurred = to_micros(occurred_at)
     return TapFacts(
         device.id,
         message,
@@ -80,6 +82,9 @@ def facts_of(
         occurred_at,
         received_at,
         dated_at,
+        occurred,
+        to_micros(received_at),
+        occurred if dated_at is occurred_at else to_micros(dated_at),
         batch,
         desk.cards.read(medium.token) if type(medium) is CardMedium else None,
         None if message.continues is None else read_boarding_id(message.continues, "continues"),

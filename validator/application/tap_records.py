@@ -6,21 +6,19 @@ from uuid import UUID
 import msgspec
 
 from validator.application.cards import ReadCard
-from validator.domain.boarding import Accepted, Decision
+from validator.domain.boarding import Accepted, Decision, Refused
 from validator.domain.holder import Holder
-from validator.domain.service_time import civil_date
 from validator.domain.usage import Usage
 from validator.domain.vocabulary import Category, MediumKind
 from validator.records.city import CityView
 from validator.records.codes import CATEGORY_CODE, MEDIUM_CODE, TURNSTILE_CODE, EntryKind, Flag
 from validator.records.device_messages import CardMedium, CashMedium, DocumentMedium, KeyMedium, TapMessage
 from validator.records.journal import AnswerRecord, JournalEntry
-from validator.records.packing import to_micros
 from validator.records.usage import EffectRecord
 
 
 class TapFacts(msgspec.Struct, frozen=True, gc=False):
-    """What is known of a tap before anything is decided."""
+    """What is known of a tap before anything is decided; its three instants also as microseconds."""
 
     device: str
     message: TapMessage
@@ -29,6 +27,9 @@ class TapFacts(msgspec.Struct, frozen=True, gc=False):
     occurred_at: datetime
     received_at: datetime
     dated_at: datetime
+    occurred_micros: int
+    received_micros: int
+    dated_micros: int
     batch: bool
     card: ReadCard | None
     continues: UUID | None = None
@@ -68,7 +69,7 @@ def remaining_after(
     )
     if not uses.counts_cap:
         return None, passes
-    law = view.city.on(civil_date(dated_at))
+    law = view.city.at(dated_at)
     left = None if law.student_cap is None else law.student_cap - usage.half_fare.get(law.month, 0)
     return left, passes
 
@@ -88,8 +89,8 @@ def flags_of_place(line: str, vehicle: str, operator: str, view: CityView) -> in
 
 def answer_of(facts: TapFacts, decision: Decision, seen: Circumstances) -> AnswerRecord:
     """What is kept of the answer."""
-    occurred = to_micros(facts.occurred_at)
-    dated = None if facts.dated_at == facts.occurred_at else to_micros(facts.dated_at)
+    occurred, at = facts.occurred_micros, facts.dated_micros
+    dated = None if at == occurred else at
     rules = seen.view.city.book.version
     if isinstance(decision, Accepted):
         return AnswerRecord(
@@ -129,47 +130,63 @@ def answer_of(facts: TapFacts, decision: Decision, seen: Circumstances) -> Answe
     )
 
 
+_Verdict = tuple[int, int | None, str | None, str, int, int, int, int, int]
+
+
+def _verdict(decision: Accepted, seen: Circumstances) -> _Verdict:
+    """Reason, category, rule, rule table, and the five amounts of an accepted boarding."""
+    return (
+        0,
+        CATEGORY_CODE[decision.category],
+        decision.rule.id,
+        seen.view.city.book.version,
+        decision.fare_cents,
+        decision.rider_cents,
+        decision.city_cents,
+        decision.operator_cents,
+        decision.change_cents,
+    )
+
+
+def _refusal(decision: Refused, seen: Circumstances) -> _Verdict:
+    """The same of a refused one."""
+    return (int(decision.reason), None, None, seen.view.city.book.version, 0, 0, 0, 0, 0)
+
+
 def entry_of(facts: TapFacts, decision: Decision, seen: Circumstances) -> JournalEntry:
     """The journal's entry of a decided tap."""
-    message, medium = facts.message, facts.message.medium
-    accepted = decision if isinstance(decision, Accepted) else None
-    kind, keyed, document, tendered = _medium(medium)
-    token = facts.card.token if facts.card is not None else None
+    message = facts.message
+    kind, keyed, document, tendered = _medium(message.medium)
+    token = None if facts.card is None else facts.card.token
+    verdict = _verdict(decision, seen) if isinstance(decision, Accepted) else _refusal(decision, seen)
+    # By position, since 40 names cost more than the whole rest; the order is that of `JournalEntry`.
     return JournalEntry(
-        kind=0 if accepted is not None else 1,
-        device=facts.device,
-        epoch=message.epoch,
-        seq=message.device_seq,
-        digest=facts.digest,
-        received_micros=to_micros(facts.received_at),
-        batch=facts.batch,
-        boarding=facts.boarding.bytes,
-        occurred_micros=to_micros(facts.occurred_at),
-        dated_micros=to_micros(facts.dated_at),
-        line=message.line,
-        vehicle=message.vehicle,
-        trip=message.trip,
-        medium=kind,
-        keyed=keyed,
-        document=document,
-        tendered_cents=tendered,
-        holder=None if token is None else token.holder_id,
-        card_number=None if token is None else token.card_number,
-        card_issue=None if token is None else token.issue,
-        revision=seen.revision,
-        city_revision=seen.view.revision,
-        reason=0 if accepted is not None else int(decision.reason),  # type: ignore[union-attr]
-        category=None if accepted is None else CATEGORY_CODE[accepted.category],
-        rule=None if accepted is None else accepted.rule.id,
-        rules=seen.view.city.book.version,
-        fare_cents=0 if accepted is None else accepted.fare_cents,
-        rider_cents=0 if accepted is None else accepted.rider_cents,
-        city_cents=0 if accepted is None else accepted.city_cents,
-        operator_cents=0 if accepted is None else accepted.operator_cents,
-        change_cents=0 if accepted is None else accepted.change_cents,
-        turnstile=TURNSTILE_CODE[decision.turnstile],
-        effects=() if seen.effect is None else (seen.effect,),
-        continues=None if facts.continues is None else facts.continues.bytes,
+        0 if isinstance(decision, Accepted) else 1,
+        facts.device,
+        message.epoch,
+        message.device_seq,
+        facts.digest,
+        facts.received_micros,
+        facts.batch,
+        facts.boarding.bytes,
+        facts.occurred_micros,
+        facts.dated_micros,
+        message.line,
+        message.vehicle,
+        message.trip,
+        kind,
+        keyed,
+        document,
+        tendered,
+        None if token is None else token.holder_id,
+        None if token is None else token.card_number,
+        None if token is None else token.issue,
+        seen.revision,
+        seen.view.revision,
+        *verdict,
+        TURNSTILE_CODE[decision.turnstile],
+        () if seen.effect is None else (seen.effect,),
+        None if facts.continues is None else facts.continues.bytes,
         flags=seen.flags,
         month_boardings=seen.month_boardings,
         passes=seen.passes,
@@ -185,11 +202,11 @@ def conflict_entry(facts: TapFacts, flags: int) -> JournalEntry:
         epoch=message.epoch,
         seq=message.device_seq,
         digest=facts.digest,
-        received_micros=to_micros(facts.received_at),
+        received_micros=facts.received_micros,
         batch=facts.batch,
         boarding=facts.boarding.bytes,
-        occurred_micros=to_micros(facts.occurred_at),
-        dated_micros=to_micros(facts.dated_at),
+        occurred_micros=facts.occurred_micros,
+        dated_micros=facts.dated_micros,
         line=message.line,
         vehicle=message.vehicle,
         trip=message.trip,

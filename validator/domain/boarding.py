@@ -16,7 +16,6 @@ from validator.domain.money import ZERO, Cents, share_of
 from validator.domain.purses import Purse
 from validator.domain.reasons import Reason
 from validator.domain.rules import RiderPays, RuleRow
-from validator.domain.service_time import civil_date
 from validator.domain.tap import CARD, Continued, Medium, Tap
 from validator.domain.usage import Effects, LastBoarding, Usage
 from validator.domain.vocabulary import (
@@ -66,7 +65,7 @@ def decide(tap: Tap, holder: Holder | None, usage: Usage, city: City) -> Decisio
         FareUnknown: the ride has a price and no fare is registered for it.
         ValueError: the instant carries no offset.
     """
-    law = city.on(civil_date(tap.occurred_at))
+    law = city.at(tap.occurred_at)
     refusal = _refusal_of_medium(tap, holder, city, law)
     fare = law.fare_cents(tap.network, tap.line, _tariff(tap.medium))
     if refusal is not None and (fare != 0 or not _forgiven_on_free_days(refusal)):
@@ -84,7 +83,7 @@ def decide(tap: Tap, holder: Holder | None, usage: Usage, city: City) -> Decisio
 
 def effects_of(tap: Tap, decision: Accepted, city: City) -> Effects:
     """What an accepted boarding changes in its holder's usage."""
-    month = city.on(civil_date(tap.occurred_at)).month
+    month = city.at(tap.occurred_at).month
     uses = decision.uses
     boarding = None
     if uses is not None or decision.personal or decision.continued:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from validator.domain.fares import Fare, fare_on
 from validator.domain.money import ZERO, Cents
 from validator.domain.reasons import Reason
 from validator.domain.rules import RuleBook, RuleRow
-from validator.domain.service_time import Month, month_of
+from validator.domain.service_time import Month, civil_date, month_of
 from validator.domain.vocabulary import Category, FareMedium, Network
 
 
@@ -68,6 +68,7 @@ class City:
     book: RuleBook
     fares: tuple[Fare, ...]
     _days: dict[date, LawOfDay] = field(default_factory=dict, compare=False, repr=False)
+    _latest: list[tuple[datetime, LawOfDay]] = field(default_factory=list, compare=False, repr=False)
 
     def on(self, day: date) -> LawOfDay:
         """The law of one civil day; gathered once and kept."""
@@ -76,6 +77,19 @@ class City:
             if len(self._days) > 1_000:
                 self._days.clear()
             law = self._days[day] = self._gather(day)
+        return law
+
+    def at(self, instant: datetime) -> LawOfDay:
+        """The law of an instant's civil day; for one instant it is asked several times in a row.
+
+        Raises:
+            ValueError: the instant carries no offset.
+        """
+        for known, law in self._latest:  # none or one
+            if known is instant:
+                return law
+        law = self.on(civil_date(instant))
+        self._latest[:] = [(instant, law)]
         return law
 
     def _gather(self, day: date) -> LawOfDay:

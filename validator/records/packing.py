@@ -11,7 +11,6 @@ VERSION = b"\x01"
 T = TypeVar("T")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _REVISION = struct.Struct(">Q")
 _encoder = msgspec.msgpack.Encoder()
 
@@ -71,12 +70,14 @@ def unpack_revised(data: bytes, decoder: msgspec.msgpack.Decoder[T]) -> T:
 
 def to_micros(instant: datetime) -> int:
     """An instant as microseconds since 1970 in UTC."""
-    return (instant - _EPOCH) // _MICROSECOND
+    passed = instant - _EPOCH
+    return (passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds
 
 
 def from_micros(micros: int) -> datetime:
     """The instant of a number of microseconds since 1970, in UTC."""
-    return _EPOCH + timedelta(microseconds=micros)
+    seconds, rest = divmod(micros, 1_000_000)
+    return _EPOCH + timedelta(0, seconds, rest)
 
 
 def to_ordinal(day: date | None) -> int | None:

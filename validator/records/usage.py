@@ -1,6 +1,7 @@
 """Usage in Redis: written by the commit script, and by a rebuild as a fold over the journal's effects."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -49,13 +50,15 @@ def pack_usage(usage: Usage) -> bytes:
     """Usage as bytes; equal usage gives equal bytes."""
     return pack(
         UsageRecord(
-            half_fare=tuple(sorted((_month_code(m), n) for m, n in usage.half_fare.items())),
-            used=_counts(usage.used),
-            returned=_counts(usage.returned),
-            refunded=_counts(usage.refunded),
-            last=last_record(usage.last),
-            before=last_record(usage.before),
-            by_purse=last_record(usage.by_purse),
+            tuple(sorted([(_month_code(m), n) for m, n in usage.half_fare.items()]))
+            if usage.half_fare
+            else (),
+            _counts(usage.used),
+            _counts(usage.returned),
+            _counts(usage.refunded),
+            last_record(usage.last),
+            last_record(usage.before),
+            last_record(usage.by_purse),
         )
     )
 
@@ -64,18 +67,18 @@ def unpack_usage(data: bytes) -> Usage:
     """Usage from its bytes."""
     record = unpack(data, _usage_decoder)
     return Usage(
-        half_fare={_month(m): n for m, n in record.half_fare},
-        used={PURSES[code]: n for code, n in record.used},
-        returned={PURSES[code]: n for code, n in record.returned},
-        refunded={PURSES[code]: n for code, n in record.refunded},
-        last=last_of(record.last),
-        before=last_of(record.before),
-        by_purse=last_of(record.by_purse),
+        {_month(m): n for m, n in record.half_fare},
+        {PURSES[code]: n for code, n in record.used},
+        {PURSES[code]: n for code, n in record.returned},
+        {PURSES[code]: n for code, n in record.refunded},
+        last_of(record.last),
+        last_of(record.before),
+        last_of(record.by_purse),
     )
 
 
 def _counts(counts: Mapping[str, int]) -> tuple[tuple[int, int], ...]:
-    return tuple(sorted((PURSE_CODE[key], n) for key, n in counts.items() if n))
+    return tuple(sorted([(PURSE_CODE[key], n) for key, n in counts.items() if n])) if counts else ()
 
 
 def last_record(last: LastBoarding | None) -> LastRecord | None:
@@ -127,9 +130,11 @@ def fold(usage: Usage, effects: Iterable[EffectRecord]) -> Usage:
     return usage
 
 
+@lru_cache(maxsize=512)
 def _month_code(month: Month) -> int:
     return int(month[:4]) * 100 + int(month[5:])
 
 
+@lru_cache(maxsize=512)
 def _month(code: int) -> Month:
     return Month(f"{code // 100:04}-{code % 100:02}")
