@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from backoffice.application.claim_writing import write_claims
 from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.application.month_register import MonthRegister, read_register
+from backoffice.application.month_reversals import late_reversals, write_reversals
 from backoffice.application.month_rides import JournalMonth
 from backoffice.application.rate_month import MonthRating, MonthRide
 from backoffice.domain.claims import ClaimTally, printed_number
@@ -211,12 +212,14 @@ def _close(
     session.expunge(closing)
     journal = JournalMonth(session, month, at)
     later = session.scalar(select(func.count()).where(ClosingRow.month > month))
-    rating = MonthRating(session, month, journal, register, late=part > 1 or bool(later))
+    reversals = late_reversals(session, book, at)
+    rating = MonthRating(session, month, journal, register, part > 1 or bool(later), reversals)
     try:
         tallies = _freeze(session, closing, rating, progress, journal.count() if progress else 0)
     except FareUnknown as error:
         raise _fare_missing(rating.journal, register) from error
-    write_claims(session, closing, tallies, register, {})
+    claims = write_claims(session, closing, tallies, register, reversals.adjustments())
+    write_reversals(session, reversals.rows, claims)
     session.add(
         AuditRow(at=at, action="CLOSE_MONTH", subject_kind="month", subject_id=month, detail=f"{part}")
     )

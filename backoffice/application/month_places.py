@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from backoffice.domain.exclusions import ExclusionReason
 from backoffice.domain.rides import Place, Placed, Verdict
-from backoffice.persistence.claims import EndStateRow, RatedRow
+from backoffice.persistence.claims import ClaimEntryRow, EndStateRow, EntryKindWord, RatedRow
 from validator.domain.service_time import Month
 from validator.domain.usage import Effects, LastBoarding, Usage
 from validator.domain.vocabulary import Category
@@ -33,13 +33,14 @@ class FrozenRides:
     placed: list[Placed] = field(default_factory=list)
     half_fares: int = 0
 
-    def add(self, row: RatedRow) -> None:
-        """Take in the last verdict of a boarding."""
+    def add(self, row: RatedRow, *, taken_back: bool = False) -> None:
+        """Take in the last verdict of a boarding; of one that was taken back only that it is settled."""
         self.verdicts[row.boarding_id] = (row.verdict, row.reason)
-        self.half_fares += row.took and row.counts_cap
+        holds = row.took and not taken_back
+        self.half_fares += holds and row.counts_cap
         if not row.waits:
             self.settled.add(row.boarding_id)
-            if row.took and row.personal:
+            if holds and row.personal:
                 category = row.category or Category.FULL
                 boarding = LastBoarding(row.boarding_id, row.dated_at, row.vehicle or "", category)
                 self.placed.append(Placed(boarding))
@@ -58,19 +59,38 @@ def opening_states(session: Session, holders: Iterable[str]) -> dict[str, Usage]
     return {holder: unpack_usage(usage) for holder, usage in latest.items()}
 
 
-def frozen_rides(session: Session, month: Month, holders: Iterable[str]) -> dict[str, FrozenRides]:
-    """What earlier closings of the month say of some holders."""
+def frozen_rides(
+    session: Session, month: Month, holders: Iterable[str], *, now_back: frozenset[str]
+) -> dict[str, FrozenRides]:
+    """What earlier closings of the month say of some holders; `now_back` are boardings that this one takes back."""
     rows = session.scalars(
         select(RatedRow)
         .where(RatedRow.holder.in_(list(holders)), RatedRow.month == month)
         .order_by(RatedRow.closing_id)
     )
     last = {row.boarding_id: row for row in rows}
+    back = _taken_back(session, month, holders) | now_back
     frozen: dict[str, FrozenRides] = {}
     for row in last.values():
         if row.holder is not None:
-            frozen.setdefault(row.holder, FrozenRides()).add(row)
+            of = frozen.setdefault(row.holder, FrozenRides())
+            of.add(row, taken_back=row.boarding_id in back)
     return frozen
+
+
+def _taken_back(session: Session, month: Month, holders: Iterable[str]) -> set[str]:
+    """The boardings of some holders in a month that a reversal has taken back."""
+    return set(
+        session.scalars(
+            select(RatedRow.boarding_id)
+            .join(ClaimEntryRow, ClaimEntryRow.boarding_id == RatedRow.boarding_id)
+            .where(
+                RatedRow.holder.in_(list(holders)),
+                RatedRow.month == month,
+                ClaimEntryRow.kind == EntryKindWord.REVERSAL,
+            )
+        )
+    )
 
 
 def frozen_of_nobody(session: Session, boarding_ids: Iterable[str]) -> FrozenRides:

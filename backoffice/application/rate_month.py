@@ -20,6 +20,7 @@ from backoffice.application.month_places import (
     reopened,
 )
 from backoffice.application.month_register import MonthRegister
+from backoffice.application.month_reversals import Reversals
 from backoffice.application.month_rides import HOLDERS_A_PAGE, JournalMonth, JournalRow
 from backoffice.domain.claims import ELDER_UNKNOWN
 from backoffice.domain.rating import rate_holder
@@ -73,6 +74,7 @@ class MonthRating:
         journal: Its boardings.
         register: Its register.
         late: Whether the month was closed before, so that only what remains is rated.
+        reversals: What holders get back of rides in closed months, before anything is rated.
     """
 
     session: Session
@@ -80,6 +82,7 @@ class MonthRating:
     journal: JournalMonth
     register: MonthRegister
     late: bool
+    reversals: Reversals
 
     def pages(self) -> Iterator[RatedPage]:
         """Rate everything, page by page.
@@ -90,6 +93,9 @@ class MonthRating:
         holders = self.journal.holders()
         for start in range(0, len(holders), HOLDERS_A_PAGE):
             yield self._of_holders(holders[start : start + HOLDERS_A_PAGE])
+        others = sorted(self.reversals.holders() - set(holders))
+        if others:
+            yield self._of_others(others)
         for rows in self.journal.of_nobody():
             yield self._of_nobody(rows)
         yield self._of_nobody(self.journal.undated())
@@ -99,14 +105,18 @@ class MonthRating:
         ids = holder_ids_of(self.session, hot_ids)
         recorded = holders_as_recorded(self.session, ids.values())
         openings = opening_states(self.session, hot_ids)
-        frozen = frozen_rides(self.session, self.month, hot_ids) if self.late else {}
+        frozen = {}
+        if self.late:
+            back = self.reversals.boardings
+            frozen = frozen_rides(self.session, self.month, hot_ids, now_back=back)
         page = RatedPage([], {}, sum(map(len, boardings.values())))
         for hot_id in hot_ids:
             rows = recorded.get(ids.get(hot_id, 0))
             holder = None if rows is None else HolderAsRecorded(rows, self.register.city.book)
             opening = openings.get(hot_id, Usage())
             before = frozen.get(hot_id, FrozenRides())
-            usage = self._one_holder(holder, boardings[hot_id], opening, before, page.rides)
+            start = self.reversals.given_back(hot_id, opening)
+            usage = self._one_holder(holder, boardings[hot_id], start, before, page.rides)
             if usage != opening:
                 page.end_states[hot_id] = usage
         self.session.expunge_all()
@@ -144,6 +154,12 @@ class MonthRating:
             if frozen.verdicts.get(row.boarding_id) != (rated.verdict, rated.reason):
                 found.append(_month_ride(rated, row, judgement, holder))
         return rejoined(result.usage, opening, self.month) if self.late else result.usage
+
+    def _of_others(self, hot_ids: list[str]) -> RatedPage:
+        """Holders without boardings in the month who get back something of an earlier one."""
+        openings = opening_states(self.session, hot_ids)
+        states = {hot: self.reversals.given_back(hot, openings.get(hot, Usage())) for hot in hot_ids}
+        return RatedPage([], states, 0)
 
     def _of_nobody(self, rows: list[JournalRow]) -> RatedPage:
         ids = [row.boarding_id for row in rows]

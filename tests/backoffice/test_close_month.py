@@ -1,20 +1,19 @@
 """Closing a month on real databases: the law's numbers, frozen claims, and the same bytes whatever happens."""
 
-import json
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, timedelta
 
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
 
-from backoffice.application.close_month import ClosedMonth, close_month
+from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.persistence.base import reading
-from backoffice.persistence.claims import ClaimEntryRow, ClaimLineRow, RatedRow
-from tests.backoffice.claims_city import BOOK, CLOSING, QUARANTINED, ClaimsCity, at, make_claims_city
+from backoffice.persistence.claims import ClaimEntryRow, ClaimLineRow, ClaimRow, RatedRow
+from tests.backoffice.claims_city import CLOSING, ClaimsCity, at, make_claims_city
+from tests.backoffice.claims_month import a_month, close, documents, excluded
 from validator.domain.service_time import Month
-
-MARCH = Month("2026-03")
 
 
 @pytest.fixture
@@ -29,58 +28,6 @@ def sqlite_city(sqlite_url: str) -> Iterator[ClaimsCity]:
     made = make_claims_city(sqlite_url)
     yield made
     made.engine.dispose()
-
-
-def close(city: ClaimsCity, month: Month = MARCH, when: datetime = CLOSING) -> ClosedMonth:
-    return close_month(city.engine, BOOK, month, at=when, by="clerk")
-
-
-def documents(closed: ClosedMonth) -> dict[str, Any]:
-    return {claim.operator: json.loads(claim.document) for claim in closed.claims}
-
-
-def excluded(document: dict[str, Any]) -> dict[str, int]:
-    return {row["reason"]: row["quantity"] for row in document["excluded"]}
-
-
-def a_month(city: ClaimsCity) -> None:
-    """A month with something of everything."""
-    first, second = city.student(), city.student(units=3, face=365)
-    teacher = city.holder(("TEACHER", "2020-02-01", None), birth=date(1980, 3, 1))
-    elder = city.holder(birth=date(1950, 3, 1))
-    special = city.holder(("SPECIAL_ED", "2020-02-01", None), birth=date(2012, 3, 1))
-    prepaid = city.holder(birth=date(1990, 3, 1), lots=(("PREPAID", "INTERIOR", 5, 700, 700),))
-    for day in range(1, 28):
-        for hour in (7, 17):
-            city.tap(at(f"2026-03-{day:02} {hour:02}:00"), holder=first, offline=day % 5 == 0)
-    for day in range(2, 7):
-        city.tap(at(f"2026-03-{day:02} 08:10"), holder=second, device="d-verde", line="202", vehicle="2201")
-        free = {"ride_class": "FREE"}
-        city.tap(at(f"2026-03-{day:02} 09:00"), holder=teacher, category="TEACHER", **free)
-        city.tap(at(f"2026-03-{day:02} 09:00:30"), holder=elder, category="ELDER", **free)
-        city.tap(
-            at(f"2026-03-{day:02} 09:01"),
-            holder=special,
-            category="SPECIAL_ED",
-            line="901",
-            vehicle="1202",
-            **free,
-        )
-        paid = {"category": "PREPAID", "ride_class": "PURSE", "purse": "PREPAID/INTERIOR"}
-        city.tap(at(f"2026-03-{day:02} 09:02"), holder=prepaid, line="901", vehicle="1202", **paid)
-        city.cash(at(f"2026-03-{day:02} 10:00"))
-        city.tap(
-            at(f"2026-03-{day:02} 10:05"), category="CHILD", ride_class="FREE", medium="key", keyed="CHILD"
-        )
-        city.tap(at(f"2026-03-{day:02} 10:09"), holder=first, refused="PASSBACK", released=False)
-    city.tap(at("2026-03-30 08:00"), holder=teacher, category="TEACHER", ride_class="FREE", annulled_after=20)
-    city.tap(
-        datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC),
-        holder=first,
-        offline=True,
-        received=at("2026-03-05 08:00"),
-        flags=QUARANTINED,
-    )
 
 
 def test_a_month_is_billed_to_the_centavo(city: ClaimsCity) -> None:
@@ -132,3 +79,172 @@ def test_claim_lines_entries_and_boardings_have_one_sum(city: ClaimsCity) -> Non
         )
     assert sums == [total, total, total]
     assert unequal == 0
+
+
+def test_closing_twice_gives_the_same_bytes(city: ClaimsCity) -> None:
+    a_month(city)
+    city.store()
+
+    first = close(city)
+    second = close(city, when=CLOSING + timedelta(days=9))
+
+    assert second.claims == first.claims
+    assert second.closed_at == CLOSING
+    assert (first.closed_before, second.closed_before) == (False, True)
+
+
+def test_both_databases_and_any_order_of_arrival_give_the_same_bytes(
+    sqlite_url: str, postgres_url: str
+) -> None:
+    found = set()
+    for url, seed in ((sqlite_url, None), (postgres_url, 7), (sqlite_url.replace("catraca", "other"), 8)):
+        city = make_claims_city(url)
+        a_month(city)
+        city.store(shuffled=seed)
+        found.add(close(city).claims)
+        city.engine.dispose()
+
+    assert len(found) == 1
+
+
+def test_of_two_clerks_who_close_together_one_does_the_work(city: ClaimsCity) -> None:
+    a_month(city)
+    city.store()
+
+    with ThreadPoolExecutor(2) as clerks:
+        closed = [future.result() for future in [clerks.submit(close, city) for _ in range(2)]]
+
+    assert closed[0].claims == closed[1].claims
+    assert sorted(one.closed_before for one in closed) == [False, True]
+    with reading(city.engine) as session:
+        assert session.scalar(select(func.count()).select_from(ClaimRow)) == 2
+
+
+def test_two_months_that_are_closed_together_are_numbered_without_gap(city: ClaimsCity) -> None:
+    holder = city.student()
+    city.tap(at("2026-03-02 07:00"), holder=holder)
+    city.tap(at("2026-04-02 07:00"), holder=holder)
+    city.store()
+    close(city)
+
+    april = close(city, Month("2026-04"), CLOSING + timedelta(days=40))
+
+    assert [claim.number for claim in april.claims] == ["azul-2026-0002"]
+
+
+def test_the_number_begins_anew_with_the_year_of_closing(city: ClaimsCity) -> None:
+    holder = city.student()
+    for month in ("10", "11", "12"):
+        city.tap(at(f"2026-{month}-05 07:00"), holder=holder)
+    city.store()
+
+    numbers = [
+        close(city, Month(f"2026-{month}"), when).claims[0].number
+        for month, when in (
+            ("10", at("2026-11-03 09:00")),
+            ("11", at("2026-12-31 23:59:59")),
+            ("12", at("2027-01-01 00:00")),
+        )
+    ]
+
+    assert numbers == ["azul-2026-0001", "azul-2026-0002", "azul-2027-0001"]
+
+
+def test_a_month_that_is_not_over_is_not_closed(sqlite_city: ClaimsCity) -> None:
+    sqlite_city.tap(at("2026-03-02 07:00"), holder=sqlite_city.student())
+    sqlite_city.store()
+
+    with pytest.raises(
+        Invalid, match="ainda não terminou em 31/03/2026 23:59; feche-a a partir de 01/04/2026"
+    ):
+        close(sqlite_city, when=at("2026-03-31 23:59:59"))
+
+
+def test_an_earlier_month_with_boardings_is_closed_first(sqlite_city: ClaimsCity) -> None:
+    holder = sqlite_city.student()
+    sqlite_city.tap(at("2026-02-02 07:00"), holder=holder)
+    sqlite_city.tap(at("2026-03-02 07:00"), holder=holder)
+    sqlite_city.store()
+
+    with pytest.raises(Conflict, match="2026-02 tem embarques"):
+        close(sqlite_city)
+
+
+def test_a_month_of_sales_without_rides_has_no_claim(sqlite_city: ClaimsCity) -> None:
+    sqlite_city.student()
+
+    with pytest.raises(NotFound, match="não tem embarques"):
+        close(sqlite_city)
+
+
+def test_a_missing_fare_is_named_and_nothing_is_closed(sqlite_city: ClaimsCity) -> None:
+    teacher = sqlite_city.holder(("TEACHER", "2000-02-01", None), birth=date(1980, 3, 1))
+    sqlite_city.tap(at("2017-03-02 07:00"), holder=teacher, category="TEACHER", ride_class="FREE", line="901")
+    sqlite_city.store()
+
+    with pytest.raises(Conflict, match="falta tarifa"):
+        close(sqlite_city, Month("2017-03"))
+
+
+def test_a_month_ends_at_midnight_of_the_city(city: ClaimsCity) -> None:
+    holder = city.student()
+    for when in ("2025-12-31 23:59:59", "2026-01-01 00:00:00", "2026-02-28 21:30", "2026-03-01 00:00"):
+        city.tap(at(when), holder=holder)
+    city.store()
+    closing = at("2026-04-02 08:00")
+
+    billed = {
+        month: [
+            document["totals"]["rides"] for document in documents(close(city, Month(month), closing)).values()
+        ]
+        for month in ("2025-12", "2026-01", "2026-02", "2026-03")
+    }
+
+    # The right began on 1 February 2026.
+    assert billed == {"2025-12": [0], "2026-01": [0], "2026-02": [1], "2026-03": [1]}
+
+
+def test_passes_are_taken_first_in_first_out_over_months(city: ClaimsCity) -> None:
+    holder = city.student(units=2, face=365)
+    city.sale(1, "STUDENT", "URBAN", 5, 450, 225)
+    for when in ("2026-02-02 07:00", "2026-03-02 07:00", "2026-03-03 07:00"):
+        city.tap(at(when), holder=holder)
+    city.store()
+
+    close(city, Month("2026-02"))
+    march = documents(close(city))["azul"]
+
+    assert [(row["fare_cents"], row["city_cents"], row["quantity"]) for row in march["lines"]] == [
+        (365, 183, 1),
+        (450, 225, 1),
+    ]
+
+
+def test_what_was_received_after_the_instant_of_closing_is_not_in_it(city: ClaimsCity) -> None:
+    holder = city.student()
+    city.tap(at("2026-03-02 07:00"), holder=holder)
+    city.tap(at("2026-03-30 07:00"), holder=holder, offline=True, received=at("2026-04-04 06:00"))
+    city.store()
+
+    azul = documents(close(city))["azul"]
+
+    assert azul["totals"]["rides"] == 1
+
+
+def test_the_database_refuses_a_second_bill_of_a_boarding(city: ClaimsCity) -> None:
+    boarding = city.tap(at("2026-03-02 07:00"), holder=city.student())
+    city.store()
+    close(city)
+
+    with pytest.raises(IntegrityError):
+        city.register("claim_entries", claim_id=1, boarding_id=boarding, kind="BILL", cents=225)
+
+
+def test_an_operator_whose_rides_are_all_free_of_charge_has_an_empty_claim(city: ClaimsCity) -> None:
+    city.cash(at("2026-03-02 07:00"))
+    city.store()
+
+    azul = documents(close(city))["azul"]
+
+    assert (azul["lines"], azul["totals"]["total_words"]) == ([], "zero reais")
+    assert azul["statistical"] == [{"category": "FULL", "label": "Passagem inteira", "quantity": 1}]
