@@ -8,7 +8,8 @@ from backoffice.demo.month_plan import Mishap, network_of
 from validator.domain.service_time import SAO_PAULO, Month, month_of
 from validator.domain.vocabulary import Category, MediumKind
 
-_RENAMED = {"STUDENT_CAP_REACHED": "OVER_CAP"}
+_COUNTED_AGAIN = ("STUDENT_CAP_REACHED", "NO_PASSES")
+"""Refusals that the month's own count of places and passes judges anew."""
 
 
 def count_month(count: Count, city: CityPlan, month: Month) -> MonthCount:
@@ -67,8 +68,8 @@ def _doubt(ride: Ride) -> str | None:
         return "CLOCK_INVALID"
     if ride.from_revoked:
         return "DEVICE_REVOKED"
-    if ride.refused_for is not None:
-        return _RENAMED.get(ride.refused_for, ride.refused_for)
+    if ride.refused_for is not None and ride.refused_for not in _COUNTED_AGAIN:
+        return ride.refused_for
     return "LINE_UNSETTLED" if ride.tap.mishap in (Mishap.FOREIGN_LINE, Mishap.UNKNOWN_LINE) else None
 
 
@@ -80,8 +81,8 @@ def _by_pass(
     used, places = spent.get(number, 0), half_fares.get(number, 0)
     lot = account.pass_number(used)
     spent[number] = used + 1
-    if ride.refused_for is not None:
-        return _RENAMED.get(ride.refused_for, ride.refused_for), (0, 0)
+    if ride.refused_for is not None and ride.refused_for not in _COUNTED_AGAIN:
+        return ride.refused_for, (0, 0)
     if half and places >= CAP:
         return "OVER_CAP", (0, 0)
     if lot is None:

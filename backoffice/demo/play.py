@@ -166,12 +166,13 @@ class Player:
         released: Expected | None = expected if expected.accepted else None
         refused_for: str | None = None
         if tap.mishap is Mishap.HELD and expected.accepted:
-            self._count.give_back(tap, boarding_id, expected)
             released = None
         elif _let_through(tap, expected):
             released = _of_the_right(tap)
             refused_for = expected.reason
-            self._count.consume(tap, boarding_id, dated_at, released)
+        if (released is not None) is not expected.accepted:
+            # The service learns of it with the next upload, and counts by its own answer until then.
+            bus.pending.append(_Pending(tap, boarding_id, dated_at, expected, released))
         entry = device.journal_release(
             boarding_id,
             released=released is not None,
