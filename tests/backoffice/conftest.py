@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import Engine
 
+from backoffice.adapters.hot_state import HotState
+from backoffice.adapters.redis_link import RedisLink
+from backoffice.application.ingest import Ingester
+from tests.backoffice.journal_play import SmallValidator, clock, database, packaged
 from tests.backoffice.register_city import RegisterCity, make_city
 from tests.backoffice.register_http import Api, app_of
 
@@ -38,3 +43,26 @@ def lite(sqlite_city: RegisterCity) -> Iterator[Api]:
     """The same on SQLite only."""
     with TestClient(app_of(sqlite_city), raise_server_exceptions=False) as client:
         yield Api(sqlite_city, client)
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    """An empty database with all tables."""
+    made = database(database_url)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def ingester(engine: Engine, redis_url: str) -> Iterator[Ingester]:
+    """An ingester that has verified the worker's Redis."""
+    with RedisLink(redis_url) as link:
+        made = Ingester(engine, HotState(link), packaged(), clock)
+        made.begin()
+        yield made
+
+
+@pytest.fixture
+def bus(redis_url: str, ingester: Ingester) -> SmallValidator:
+    """Who commits entries into shards that the ingester has opened."""
+    return SmallValidator(redis_url)

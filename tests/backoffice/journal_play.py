@@ -8,11 +8,12 @@ from uuid import UUID
 
 import redis
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from sqlalchemy import Engine, MetaData, select
+from sqlalchemy import Engine, MetaData, func, select
 
 from backoffice.adapters.law_file import law_from, law_mapping_from
+from backoffice.application.ingest import Ingester
 from backoffice.application.publish import Law
-from backoffice.persistence.base import make_engine
+from backoffice.persistence.base import make_engine, reading
 from backoffice.persistence.tables import all_tables
 from validator.domain.usage import LastBoarding, Usage
 from validator.domain.vocabulary import Category
@@ -31,6 +32,7 @@ from validator.records.keys import (
     ID_SECONDS,
     commit_no_key,
     device_shard,
+    durable_key,
     generation_key,
     holder_shard,
     id_key,
@@ -39,6 +41,7 @@ from validator.records.keys import (
     usage_key,
 )
 from validator.records.packing import to_micros
+from validator.records.snapshot import DurableRecord, unpack_durable
 from validator.records.usage import EffectRecord, fold, last_record, pack_usage, unpack_usage
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -275,3 +278,19 @@ JOURNAL_TABLES = (
     "signed_heads",
     "device_epochs",
 )
+
+
+def ingest_all(ingester: Ingester) -> int:
+    total = 0
+    while read := ingester.step():
+        total += read
+    return total
+
+
+def count(engine: Engine, table: type) -> int:
+    with reading(engine) as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+def durable(bus: SmallValidator, device: str) -> DurableRecord:
+    return unpack_durable(bus.redis.get(durable_key(device, 1)))
