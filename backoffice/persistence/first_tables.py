@@ -10,6 +10,7 @@ from sqlalchemy import Dialect
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from backoffice.persistence.append_only import triggers
 from backoffice.persistence.journal import DEFAULT_PARTITION
 from backoffice.persistence.tables import all_tables
 
@@ -33,12 +34,13 @@ def statements(dialect: str) -> list[str]:
 
 
 def tables_as_sql(dialect: str) -> str:
-    """All tables and indexes of the program as SQL of one database."""
+    """All tables, indexes and triggers of the program as SQL of one database."""
     made = [str(statement) for statement in _statements(DIALECTS[dialect])]
     if dialect == "postgresql":
         made.append(DEFAULT_PARTITION)
+    made += triggers(dialect)
     lines = ("\n".join(line.rstrip() for line in statement.strip().splitlines()) for statement in made)
-    return END.join([*lines, ""])
+    return END.join(lines) + END
 
 
 def _statements(dialect: Dialect) -> list[object]:
@@ -53,7 +55,7 @@ def _statements(dialect: Dialect) -> list[object]:
 def write_files() -> None:
     """Write the files of all databases."""
     for dialect in DIALECTS:
-        sql_file(dialect).write_text(tables_as_sql(dialect).rstrip() + END, encoding="utf-8")
+        sql_file(dialect).write_text(tables_as_sql(dialect), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from backoffice.adapters.redis_link import RedisLink
 from backoffice.application.changes import change_holder
 from backoffice.application.publish import Publisher, run_publish
 from backoffice.application.publish_records import NO_USAGE
+from backoffice.application.register_acts import NewFare, register_fare
 from backoffice.application.register_devices import enrol_device, reinstall_device, revoke_device
 from backoffice.application.register_fleet import register_vehicle
 from backoffice.application.staff import as_administrator, as_city
@@ -214,14 +215,16 @@ def test_transactions_that_commit_out_of_order_are_all_published(
     city.engine.dispose()
 
 
-def test_incomplete_fares_hold_back_the_city_and_nobody_else(
+def test_contradictory_fares_hold_back_the_city_and_nobody_else(
     sqlite_city: RegisterCity, link: RedisLink
 ) -> None:
     desk = Desk(sqlite_city, HotState(link))
     desk.publish()
     with writing(sqlite_city.engine) as session:
-        session.execute(update(FareRow).values(last_day=date(2026, 1, 31)))
-        session.execute(update(OutboxRow).values(published_at=None))
+        office = as_city(sqlite_city.staff("city"))
+        for row in session.scalars(select(FareRow)).all():
+            ends = NewFare(row.network, row.cents, row.first_day, row.act_id, last_day=date(2026, 1, 31))
+            register_fare(session, office, NOW, ends, corrects_id=row.id)
     holder_id = sqlite_city.student()
     before = desk.redis.get(CITY)
 

@@ -942,5 +942,80 @@ CREATE INDEX ix_right_suspensions_holder_id_revision ON right_suspensions (holde
 
 CREATE INDEX ix_right_suspensions_right_id ON right_suspensions (right_id);
 
-CREATE TABLE IF NOT EXISTS boardings_default PARTITION OF boardings DEFAULT;;
+CREATE TABLE IF NOT EXISTS boardings_default PARTITION OF boardings DEFAULT;
+
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE EXCEPTION USING
+		MESSAGE = 'rows of ' || TG_TABLE_NAME || ' are never changed', ERRCODE = 'integrity_constraint_violation';
+END $$;
+
+CREATE TRIGGER acts_append_only BEFORE UPDATE OR DELETE ON acts
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER audit_log_append_only BEFORE UPDATE OR DELETE ON audit_log
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER breakdowns_append_only BEFORE UPDATE OR DELETE ON breakdowns
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER card_issues_append_only BEFORE UPDATE OR DELETE ON card_issues
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER card_states_append_only BEFORE UPDATE OR DELETE ON card_states
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER cards_append_only BEFORE UPDATE OR DELETE ON cards
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER device_keys_append_only BEFORE UPDATE OR DELETE ON device_keys
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER device_revocations_append_only BEFORE UPDATE OR DELETE ON device_revocations
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER enrolments_append_only BEFORE UPDATE OR DELETE ON enrolments
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER fares_append_only BEFORE UPDATE OR DELETE ON fares
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER line_operators_append_only BEFORE UPDATE OR DELETE ON line_operators
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER lives_append_only BEFORE UPDATE OR DELETE ON lives
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER operator_endings_append_only BEFORE UPDATE OR DELETE ON operator_endings
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER repairs_append_only BEFORE UPDATE OR DELETE ON repairs
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER right_decisions_append_only BEFORE UPDATE OR DELETE ON right_decisions
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER right_endings_append_only BEFORE UPDATE OR DELETE ON right_endings
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER right_evidence_append_only BEFORE UPDATE OR DELETE ON right_evidence
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER right_requests_append_only BEFORE UPDATE OR DELETE ON right_requests
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER right_suspensions_append_only BEFORE UPDATE OR DELETE ON right_suspensions
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER rights_append_only BEFORE UPDATE OR DELETE ON rights
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER sales_append_only BEFORE UPDATE OR DELETE ON sales
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER school_years_append_only BEFORE UPDATE OR DELETE ON school_years
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER vehicle_operators_append_only BEFORE UPDATE OR DELETE ON vehicle_operators
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
 

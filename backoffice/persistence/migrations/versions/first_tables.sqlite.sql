@@ -939,5 +939,143 @@ CREATE TABLE right_suspensions (
 
 CREATE INDEX ix_right_suspensions_holder_id_revision ON right_suspensions (holder_id, revision);
 
-CREATE INDEX ix_right_suspensions_right_id ON right_suspensions (right_id);;
+CREATE INDEX ix_right_suspensions_right_id ON right_suspensions (right_id);
+
+CREATE TRIGGER acts_no_update BEFORE UPDATE ON acts
+BEGIN SELECT RAISE(ABORT, 'rows of acts are never changed'); END;
+
+CREATE TRIGGER acts_no_delete BEFORE DELETE ON acts
+BEGIN SELECT RAISE(ABORT, 'rows of acts are never changed'); END;
+
+CREATE TRIGGER audit_log_no_update BEFORE UPDATE ON audit_log
+BEGIN SELECT RAISE(ABORT, 'rows of audit_log are never changed'); END;
+
+CREATE TRIGGER audit_log_no_delete BEFORE DELETE ON audit_log
+BEGIN SELECT RAISE(ABORT, 'rows of audit_log are never changed'); END;
+
+CREATE TRIGGER breakdowns_no_update BEFORE UPDATE ON breakdowns
+BEGIN SELECT RAISE(ABORT, 'rows of breakdowns are never changed'); END;
+
+CREATE TRIGGER breakdowns_no_delete BEFORE DELETE ON breakdowns
+BEGIN SELECT RAISE(ABORT, 'rows of breakdowns are never changed'); END;
+
+CREATE TRIGGER card_issues_no_update BEFORE UPDATE ON card_issues
+BEGIN SELECT RAISE(ABORT, 'rows of card_issues are never changed'); END;
+
+CREATE TRIGGER card_issues_no_delete BEFORE DELETE ON card_issues
+BEGIN SELECT RAISE(ABORT, 'rows of card_issues are never changed'); END;
+
+CREATE TRIGGER card_states_no_update BEFORE UPDATE ON card_states
+BEGIN SELECT RAISE(ABORT, 'rows of card_states are never changed'); END;
+
+CREATE TRIGGER card_states_no_delete BEFORE DELETE ON card_states
+BEGIN SELECT RAISE(ABORT, 'rows of card_states are never changed'); END;
+
+CREATE TRIGGER cards_no_update BEFORE UPDATE ON cards
+BEGIN SELECT RAISE(ABORT, 'rows of cards are never changed'); END;
+
+CREATE TRIGGER cards_no_delete BEFORE DELETE ON cards
+BEGIN SELECT RAISE(ABORT, 'rows of cards are never changed'); END;
+
+CREATE TRIGGER device_keys_no_update BEFORE UPDATE ON device_keys
+BEGIN SELECT RAISE(ABORT, 'rows of device_keys are never changed'); END;
+
+CREATE TRIGGER device_keys_no_delete BEFORE DELETE ON device_keys
+BEGIN SELECT RAISE(ABORT, 'rows of device_keys are never changed'); END;
+
+CREATE TRIGGER device_revocations_no_update BEFORE UPDATE ON device_revocations
+BEGIN SELECT RAISE(ABORT, 'rows of device_revocations are never changed'); END;
+
+CREATE TRIGGER device_revocations_no_delete BEFORE DELETE ON device_revocations
+BEGIN SELECT RAISE(ABORT, 'rows of device_revocations are never changed'); END;
+
+CREATE TRIGGER enrolments_no_update BEFORE UPDATE ON enrolments
+BEGIN SELECT RAISE(ABORT, 'rows of enrolments are never changed'); END;
+
+CREATE TRIGGER enrolments_no_delete BEFORE DELETE ON enrolments
+BEGIN SELECT RAISE(ABORT, 'rows of enrolments are never changed'); END;
+
+CREATE TRIGGER fares_no_update BEFORE UPDATE ON fares
+BEGIN SELECT RAISE(ABORT, 'rows of fares are never changed'); END;
+
+CREATE TRIGGER fares_no_delete BEFORE DELETE ON fares
+BEGIN SELECT RAISE(ABORT, 'rows of fares are never changed'); END;
+
+CREATE TRIGGER line_operators_no_update BEFORE UPDATE ON line_operators
+BEGIN SELECT RAISE(ABORT, 'rows of line_operators are never changed'); END;
+
+CREATE TRIGGER line_operators_no_delete BEFORE DELETE ON line_operators
+BEGIN SELECT RAISE(ABORT, 'rows of line_operators are never changed'); END;
+
+CREATE TRIGGER lives_no_update BEFORE UPDATE ON lives
+BEGIN SELECT RAISE(ABORT, 'rows of lives are never changed'); END;
+
+CREATE TRIGGER lives_no_delete BEFORE DELETE ON lives
+BEGIN SELECT RAISE(ABORT, 'rows of lives are never changed'); END;
+
+CREATE TRIGGER operator_endings_no_update BEFORE UPDATE ON operator_endings
+BEGIN SELECT RAISE(ABORT, 'rows of operator_endings are never changed'); END;
+
+CREATE TRIGGER operator_endings_no_delete BEFORE DELETE ON operator_endings
+BEGIN SELECT RAISE(ABORT, 'rows of operator_endings are never changed'); END;
+
+CREATE TRIGGER repairs_no_update BEFORE UPDATE ON repairs
+BEGIN SELECT RAISE(ABORT, 'rows of repairs are never changed'); END;
+
+CREATE TRIGGER repairs_no_delete BEFORE DELETE ON repairs
+BEGIN SELECT RAISE(ABORT, 'rows of repairs are never changed'); END;
+
+CREATE TRIGGER right_decisions_no_update BEFORE UPDATE ON right_decisions
+BEGIN SELECT RAISE(ABORT, 'rows of right_decisions are never changed'); END;
+
+CREATE TRIGGER right_decisions_no_delete BEFORE DELETE ON right_decisions
+BEGIN SELECT RAISE(ABORT, 'rows of right_decisions are never changed'); END;
+
+CREATE TRIGGER right_endings_no_update BEFORE UPDATE ON right_endings
+BEGIN SELECT RAISE(ABORT, 'rows of right_endings are never changed'); END;
+
+CREATE TRIGGER right_endings_no_delete BEFORE DELETE ON right_endings
+BEGIN SELECT RAISE(ABORT, 'rows of right_endings are never changed'); END;
+
+CREATE TRIGGER right_evidence_no_update BEFORE UPDATE ON right_evidence
+BEGIN SELECT RAISE(ABORT, 'rows of right_evidence are never changed'); END;
+
+CREATE TRIGGER right_evidence_no_delete BEFORE DELETE ON right_evidence
+BEGIN SELECT RAISE(ABORT, 'rows of right_evidence are never changed'); END;
+
+CREATE TRIGGER right_requests_no_update BEFORE UPDATE ON right_requests
+BEGIN SELECT RAISE(ABORT, 'rows of right_requests are never changed'); END;
+
+CREATE TRIGGER right_requests_no_delete BEFORE DELETE ON right_requests
+BEGIN SELECT RAISE(ABORT, 'rows of right_requests are never changed'); END;
+
+CREATE TRIGGER right_suspensions_no_update BEFORE UPDATE ON right_suspensions
+BEGIN SELECT RAISE(ABORT, 'rows of right_suspensions are never changed'); END;
+
+CREATE TRIGGER right_suspensions_no_delete BEFORE DELETE ON right_suspensions
+BEGIN SELECT RAISE(ABORT, 'rows of right_suspensions are never changed'); END;
+
+CREATE TRIGGER rights_no_update BEFORE UPDATE ON rights
+BEGIN SELECT RAISE(ABORT, 'rows of rights are never changed'); END;
+
+CREATE TRIGGER rights_no_delete BEFORE DELETE ON rights
+BEGIN SELECT RAISE(ABORT, 'rows of rights are never changed'); END;
+
+CREATE TRIGGER sales_no_update BEFORE UPDATE ON sales
+BEGIN SELECT RAISE(ABORT, 'rows of sales are never changed'); END;
+
+CREATE TRIGGER sales_no_delete BEFORE DELETE ON sales
+BEGIN SELECT RAISE(ABORT, 'rows of sales are never changed'); END;
+
+CREATE TRIGGER school_years_no_update BEFORE UPDATE ON school_years
+BEGIN SELECT RAISE(ABORT, 'rows of school_years are never changed'); END;
+
+CREATE TRIGGER school_years_no_delete BEFORE DELETE ON school_years
+BEGIN SELECT RAISE(ABORT, 'rows of school_years are never changed'); END;
+
+CREATE TRIGGER vehicle_operators_no_update BEFORE UPDATE ON vehicle_operators
+BEGIN SELECT RAISE(ABORT, 'rows of vehicle_operators are never changed'); END;
+
+CREATE TRIGGER vehicle_operators_no_delete BEFORE DELETE ON vehicle_operators
+BEGIN SELECT RAISE(ABORT, 'rows of vehicle_operators are never changed'); END;
 
