@@ -74,14 +74,14 @@ class RedisGet:
             have = int(path.rpartition("=")[2])
             data = self._city.redis.get(offer_key(have)) or self._city.redis.get(offer_key(0))
             if data is None:
-                return HttpAnswer(503, b"{}", None)
+                return HttpAnswer(503, b"{}")
             signed = read_signed_offer(bytes(data))  # type: ignore[arg-type]
             answer = SyncAnswer(signed.offer, signed.key_id, signed.signature, NOW.isoformat())
-            return HttpAnswer(200, self.alter(path, msgspec.json.encode(answer)), None)
+            return HttpAnswer(200, self.alter(path, msgspec.json.encode(answer)))
         piece = self._city.redis.get(chunk_key(path.rpartition("/")[2]))
         if piece is None:
-            return HttpAnswer(404, b"{}", None)
-        return HttpAnswer(200, self.alter(path, bytes(piece)), None)  # type: ignore[arg-type]
+            return HttpAnswer(404, b"{}")
+        return HttpAnswer(200, self.alter(path, bytes(piece)))  # type: ignore[arg-type]
 
 
 def new_store(folder: Path) -> CityStore:

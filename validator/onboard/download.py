@@ -46,7 +46,18 @@ class Synced(StrEnum):
 class Downloader:
     """Keeps the store at the service's version."""
 
-    def __init__(self, store: CityStore, get: Get, verify: Verify) -> None:
+    def __init__(
+        self, store: CityStore, get: Get, verify: Verify, told: Callable[[datetime], None] | None = None
+    ) -> None:
+        """A downloader.
+
+        Args:
+            store: What it fills.
+            get: The way to the service.
+            verify: Checks the city's signature.
+            told: Is given the service's own time with each offer.
+        """
+        self._told = told
         self._store = store
         self._get = get
         self._verify = verify
@@ -77,7 +88,9 @@ class Downloader:
         if answer.status != 200:
             self.problem = f"o serviço respondeu {answer.status}"
             return Synced.UNFINISHED
-        offer, issued_at = self._offer(answer.body)
+        offer, issued_at, server_time = self._offer(answer.body)
+        if self._told is not None:
+            self._told(server_time)
         if offer.have not in (0, have) or offer.version < have:
             raise _Refused(f"a oferta vai da versão {offer.have} à {offer.version}; o aparelho tem a {have}")
         if current is not None and issued_at < current.issued_at:
@@ -92,7 +105,7 @@ class Downloader:
         self._store.apply(offer, issued_at, self._steps(offer))
         return Synced.TAKEN
 
-    def _offer(self, body: bytes) -> tuple[OfferMessage, datetime]:
+    def _offer(self, body: bytes) -> tuple[OfferMessage, datetime, datetime]:
         try:
             signed = _answer.decode(body)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -100,6 +113,7 @@ class Downloader:
         offer = read_offer(signed.offer)
         try:
             issued_at = read_instant(offer.issued_at, "issued_at")
+            server_time = read_instant(signed.server_time, "server_time")
         except Malformed as error:
             raise _Refused(error.pt) from error
         key = self._store.trusted(signed.key_id, issued_at)
@@ -111,7 +125,7 @@ class Downloader:
             raise _Refused("assinatura ilegível") from None
         if not self._verify(key, signature, offer_signed_bytes(signed.offer)):
             raise _Refused("a assinatura não é da cidade")
-        return offer, issued_at
+        return offer, issued_at, server_time
 
     def _fetch(self, digest: str) -> bool:
         answer = self._get(f"/v1/sync/chunks/{digest}")

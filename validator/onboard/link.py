@@ -6,8 +6,6 @@ import ssl
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from email.utils import parsedate_to_datetime
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -20,11 +18,10 @@ class LinkDown(ConnectionError):
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """An answer: status, body, and the service's own time in whole seconds where it told it."""
+    """An answer: status and body."""
 
     status: int
     body: bytes
-    service_at: datetime | None
 
 
 class Link:
@@ -83,7 +80,7 @@ class Link:
         content = answer.read(_LARGEST_ANSWER + 1)
         if len(content) > _LARGEST_ANSWER:
             raise ValueError("the answer is too large")
-        return HttpAnswer(answer.status, content, _date_of(answer.getheader("Date")))
+        return HttpAnswer(answer.status, content)
 
     def _connect(self, timeout_s: float) -> http.client.HTTPConnection:
         if self._secure:
@@ -116,10 +113,3 @@ class Link:
             connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-
-
-def _date_of(text: str | None) -> datetime | None:
-    try:
-        return None if text is None else parsedate_to_datetime(text)
-    except ValueError:
-        return None

@@ -1,0 +1,252 @@
+"""What the device decides by itself: the same `decide` on the signed list, and the policy for lists that are old."""
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from validator.application.answers import display_of
+from validator.domain.boarding import Accepted, FareUnknown, Refused, decide, effects_of
+from validator.domain.city import City
+from validator.domain.holder import Holder
+from validator.domain.money import Cents
+from validator.domain.reasons import Reason
+from validator.domain.service_time import civil_date
+from validator.domain.tap import CARD, Medium, Tap
+from validator.domain.usage import Effects, Usage
+from validator.domain.vocabulary import Category, MediumKind, RideClass, Turnstile
+from validator.onboard.city_store import CardLines, CityList, CityStore, StoreDamaged
+from validator.onboard.listed import ListTooRich, age_of, with_own_rides
+from validator.onboard.rides import Rides
+from validator.onboard.tokens import TokenFault, Verify, judge_token
+from validator.records.codes import TURNSTILE_CODE
+from validator.records.device_messages import (
+    CardMedium,
+    CashMedium,
+    DocumentMedium,
+    KeyMedium,
+    MediumMessage,
+)
+from validator.records.journal import AnswerRecord
+
+NO_LIST = "SEM LISTA"
+STALE_LIST = "LISTA VENCIDA"
+NO_BUDGET = "MEIA INDISPONÍVEL"
+NO_FARE = "SEM TARIFA"
+
+_NOTHING_USED = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the reader saw, where and when, by the time that decides."""
+
+    boarding_id: str
+    at: datetime
+    line: str
+    vehicle: str
+    medium: MediumMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the device does about a tap.
+
+    Attributes:
+        released: Whether the rider may pass.
+        turnstile: What the turnstile does.
+        display: At most 20 characters.
+        reason: The law's reason of a refusal, `OK` where released, None where the device could not ask the law.
+        ride_class: The class released on.
+        purse: Key of the purse released on.
+        holder: Hot holder id that the card names.
+        effects: What the ride changes in the holder's usage, as far as the device may know.
+        list_version: Version of the list that was used, None where none was.
+        fault: What is wrong with the card's token.
+        change_cents: Change for cash.
+    """
+
+    released: bool
+    turnstile: Turnstile
+    display: str
+    reason: Reason | None
+    ride_class: RideClass | None = None
+    purse: str | None = None
+    holder: str | None = None
+    effects: Effects | None = None
+    list_version: int | None = None
+    fault: TokenFault | None = None
+    change_cents: int = 0
+
+
+class OfflineDesk:
+    """Decides on what is on the device's disk."""
+
+    def __init__(self, store: CityStore, rides: Rides, verify: Verify) -> None:
+        self._store = store
+        self._rides = rides
+        self._verify = verify
+
+    def listed_at(self) -> datetime | None:
+        """When the list was issued; None without one, or where it cannot be read."""
+        try:
+            current = self._store.current()
+        except (StoreDamaged, sqlite3.Error):
+            return None
+        return None if current is None else current.issued_at
+
+    def decide(self, seen: Seen) -> Verdict:
+        """Decide one tap. Whatever is wrong with the list, there is an answer."""
+        try:
+            current = self._store.current()
+            if current is None:
+                return _held(NO_LIST, None)
+            if isinstance(seen.medium, CardMedium):
+                return self._card(seen, seen.medium, current)
+            return _without_card(seen, current)
+        except (StoreDamaged, ListTooRich, sqlite3.Error):
+            return _held(NO_LIST, None)
+        except FareUnknown:
+            return _held(NO_FARE, None)
+
+    def _card(self, seen: Seen, medium: CardMedium, current: CityList) -> Verdict:
+        token = judge_token(medium.token, current.view.card_keys, seen.at, self._verify)
+        if isinstance(token, TokenFault):
+            return _refused(Reason.TOKEN_INVALID, current, fault=token)
+        newest, lines = self._store.card(token.holder_id, token.card_number)
+        if newest is None:
+            return _held(NO_LIST, None)
+        refusal = _refusal_of(lines, token.issue)
+        if refusal is not None or lines.entry is None:
+            return _refused(refusal or Reason.CARD_UNKNOWN, newest, holder=token.holder_id)
+        listed = newest.reader.read(lines.entry, age=age_of(newest.issued_at, seen.at))
+        usage = with_own_rides(
+            listed.usage,
+            self._rides.of_holder(token.holder_id, newest.issued_at),
+            self._rides.latest_of_holder(token.holder_id),
+        )
+        tap = _tap(seen, newest, CARD)
+        decision = decide(tap, listed.holder, usage, listed.city)
+        if isinstance(decision, Refused):
+            if listed.stale:
+                return _held(STALE_LIST, newest, holder=token.holder_id)
+            return _refused(decision.reason, newest, holder=token.holder_id)
+        if decision.ride_class is RideClass.HALF and self._spent_budget(newest):
+            return _held(NO_BUDGET, newest, holder=token.holder_id)
+        effects = effects_of(tap, decision, listed.city)
+        left = _left(decision, usage.after(effects), listed.holder, tap, listed.city)
+        return _released(decision, newest, effects, left, token.holder_id)
+
+    def _spent_budget(self, current: CityList) -> bool:
+        return self._rides.unheard_half_fares() >= current.half_budget
+
+
+def _refusal_of(lines: CardLines, issue: int) -> Reason | None:
+    hot = lines.hot
+    if hot is None:
+        return None
+    if issue < hot.lowest_issue:
+        return Reason.CARD_REPLACED
+    return Reason.CARD_BLOCKED if hot.blocked else None
+
+
+def _without_card(seen: Seen, current: CityList) -> Verdict:
+    """Cash, a driver's key, a document: by the law itself, which everybody may read."""
+    medium = seen.medium
+    if isinstance(medium, CashMedium):
+        asked = Medium(MediumKind.CASH, tendered_cents=Cents(medium.tendered_cents))
+    elif isinstance(medium, KeyMedium | DocumentMedium):
+        kind = MediumKind.KEY if isinstance(medium, KeyMedium) else MediumKind.DOCUMENT
+        try:
+            asked = Medium(kind, Category(medium.category))
+        except ValueError:
+            return _refused(Reason.CATEGORY_NOT_KEYABLE, current)
+    else:
+        return _refused(Reason.CARD_UNKNOWN, current)  # a uid is in no list
+    tap = _tap(seen, current, asked)
+    decision = decide(tap, None, _NOTHING_USED, current.view.city)
+    if isinstance(decision, Refused):
+        return _refused(decision.reason, current)
+    return _released(decision, current, None, (None, None), None)
+
+
+def _tap(seen: Seen, current: CityList, medium: Medium) -> Tap:
+    network = current.view.networks.get(seen.line)
+    return Tap(seen.boarding_id, seen.at, seen.line, network, seen.vehicle, medium)
+
+
+def _left(
+    decision: Accepted, usage: Usage, holder: Holder, tap: Tap, city: City
+) -> tuple[int | None, int | None]:
+    """Half-fare boardings left in the month and passes left in the purse, as far as the device knows."""
+    uses = decision.uses
+    if uses is None:
+        return None, None
+    passes = next(
+        (usage.remaining(p.key, p.bought) for p in holder.purses if p.key == uses.product),
+        0,
+    )
+    law = city.on(civil_date(tap.occurred_at))
+    if not uses.counts_cap or law.student_cap is None:
+        return None, passes
+    return law.student_cap - usage.half_fare.get(law.month, 0), passes
+
+
+def _released(
+    decision: Accepted,
+    current: CityList,
+    effects: Effects | None,
+    left: tuple[int | None, int | None],
+    holder: str | None,
+) -> Verdict:
+    ride_class = decision.ride_class
+    shown = AnswerRecord(
+        int(Reason.OK),
+        None,
+        decision.fare_cents,
+        decision.rider_cents,
+        decision.change_cents,
+        TURNSTILE_CODE[decision.turnstile],
+        left[0],
+        left[1],
+        "",
+        "",
+        None,
+        0,
+    )
+    return Verdict(
+        released=True,
+        turnstile=decision.turnstile,
+        display=display_of(shown, ride_class),
+        reason=Reason.OK,
+        ride_class=ride_class,
+        purse=None if decision.uses is None else decision.uses.product,
+        holder=holder,
+        effects=effects,
+        list_version=current.version,
+        change_cents=decision.change_cents,
+    )
+
+
+def _refused(
+    reason: Reason, current: CityList, *, holder: str | None = None, fault: TokenFault | None = None
+) -> Verdict:
+    return Verdict(
+        False,
+        Turnstile.HOLD,
+        reason.display,
+        reason,
+        holder=holder,
+        list_version=current.version,
+        fault=fault,
+    )
+
+
+def _held(text: str, current: CityList | None, *, holder: str | None = None) -> Verdict:
+    """The device cannot ask the law, or may not let in on what it knows."""
+    version = None if current is None else current.version
+    return Verdict(False, Turnstile.HOLD, text, None, holder=holder, list_version=version)
+
+
+Decide = Callable[[Seen], Verdict]
+"""How a device decides by itself."""
