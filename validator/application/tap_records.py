@@ -64,9 +64,10 @@ def remaining_after(
     uses = decision.uses
     if uses is None:
         return None, None
-    passes = next(
-        (usage.remaining(purse.key, purse.bought) for purse in holder.purses if purse.key == uses.product), 0
-    )
+    passes = 0
+    for purse in holder.purses:
+        if purse.key == uses.product:
+            passes = usage.remaining(uses.product, purse.bought)
     if not uses.counts_cap:
         return None, passes
     law = view.city.at(dated_at)

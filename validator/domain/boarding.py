@@ -249,11 +249,14 @@ def _by_student_pass(
     return Reason.PASSBACK if isinstance(ride, Accepted) and _is_passback(tap, usage, law) else ride
 
 
+_CATEGORY_OF = {product: Category(product.value) for product in PURSES_IN_ORDER}
+
+
 def _by_purse(
     product: Product, purses: list[Purse], tap: Tap, usage: Usage, city: City, law: LawOfDay
 ) -> Accepted | Reason:
     """Full fare from a purse that is valid on the line; it may pay for a companion, so passback does not apply."""
-    category = Category(product.value)
+    category = _CATEGORY_OF[product]
     rule = law.rules.get(category)
     if rule is None:
         return city.out_of_force(category, law.day)
@@ -282,7 +285,9 @@ def _is_passback(tap: Tap, usage: Usage, law: LawOfDay) -> bool:
 def _spend(purse: Purse, rule: RuleRow, usage: Usage, *, counts_cap: bool) -> Accepted | Reason:
     """Use the next pass: fare and rider's part are those of the day on which it was bought."""
     key = purse.key
-    lot = purse.lot_after(usage.spent(key)) if usage.remaining(key, purse.bought) > 0 else None
+    spent = usage.spent(key)
+    left = purse.bought - usage.refunded.get(key, 0) - spent
+    lot = purse.lot_after(spent) if left > 0 else None
     if lot is None:
         return Reason.NO_PASSES
     unpaid = Cents(lot.face_cents - lot.paid_cents)

@@ -42,11 +42,14 @@ class LawOfDay:
         A line that nobody knows is free only on a day on which every network is.
         """
         key = (network, line, medium)
-        if key not in self._priced:
-            if len(self._priced) > 10_000:
-                self._priced.clear()
-            self._priced[key] = self._price(network, line, medium)
-        return self._priced[key]
+        try:
+            return self._priced[key]
+        except KeyError:
+            pass
+        if len(self._priced) > 10_000:
+            self._priced.clear()
+        price = self._priced[key] = self._price(network, line, medium)
+        return price
 
     def _price(self, network: Network | None, line: str, medium: FareMedium) -> Cents | None:
         if network is None:

@@ -19,6 +19,8 @@ class Holder:
 
     def rights_on(self, law: LawOfDay) -> list[Category]:
         """The rights that are options of this holder, best first; one of age only while the age test holds."""
+        if not self.rights and not self.ages:
+            return []
         found = {right.category for right in self.rights if right.category not in AGE_RIGHTS}
         for age in self.ages:
             if age.period.holds_on(law.day):

@@ -6,6 +6,9 @@ from validator.domain.money import Cents
 from validator.domain.vocabulary import Network, Product, purse_key
 
 
+_KEYS = {(product, network): purse_key(product, network) for product in Product for network in Network}
+
+
 @dataclass(frozen=True, slots=True)
 class Lot:
     """Passes bought together, at the face fare and the price of the day of purchase, in centavos."""
@@ -34,7 +37,7 @@ class Purse:
     @property
     def key(self) -> str:
         """Its name in the counts of usage."""
-        return purse_key(self.product, self.network)
+        return _KEYS[self.product, self.network]
 
     def lot_after(self, spent: int) -> Lot | None:
         """The lot of the next pass when `spent` passes were used and not given back; None when there is none left."""

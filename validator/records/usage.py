@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -43,6 +44,8 @@ class EffectRecord(Packed, frozen=True):
     undone: bool = False
 
 
+# A month, a purse and a count each; nobody writes into the mappings of a `Usage`.
+_NONE: dict[Any, int] = {}
 _usage_decoder = msgspec.msgpack.Decoder(UsageRecord)
 
 
@@ -67,10 +70,10 @@ def unpack_usage(data: bytes) -> Usage:
     """Usage from its bytes."""
     record = unpack(data, _usage_decoder)
     return Usage(
-        {_month(m): n for m, n in record.half_fare},
-        {PURSES[code]: n for code, n in record.used},
-        {PURSES[code]: n for code, n in record.returned},
-        {PURSES[code]: n for code, n in record.refunded},
+        {_month(m): n for m, n in record.half_fare} if record.half_fare else _NONE,
+        {PURSES[code]: n for code, n in record.used} if record.used else _NONE,
+        {PURSES[code]: n for code, n in record.returned} if record.returned else _NONE,
+        {PURSES[code]: n for code, n in record.refunded} if record.refunded else _NONE,
         last_of(record.last),
         last_of(record.before),
         last_of(record.by_purse),
