@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from backoffice.demo.failure import ProcessFailed
+from backoffice.demo.interrupts import Interrupts
 
 _POLL_S = 0.05
 _STOP_S = 15.0
@@ -22,15 +23,16 @@ _STOP_S = 15.0
 class Processes:
     """Children of the demonstration; leaving the context ends them, the last started first."""
 
-    def __init__(self, environment: Mapping[str, str], logs: Path) -> None:
+    def __init__(self, environment: Mapping[str, str], logs: Path, interrupts: Interrupts) -> None:
         self._environment = {**os.environ, **environment}
         self._logs = logs
+        self._interrupts = interrupts
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         logs.mkdir(parents=True, exist_ok=True)
 
     def start(self, name: str, *arguments: str) -> None:
         """Start `catraca <arguments>`; what it says goes to `<name>.log`."""
-        with (self._logs / f"{name}.log").open("wb") as log:
+        with self._interrupts.held(), (self._logs / f"{name}.log").open("wb") as log:
             self._running[name] = subprocess.Popen(
                 [sys.executable, "-m", "backoffice.cli", *arguments],
                 env=self._environment,
@@ -77,15 +79,16 @@ class Processes:
 
     def stop(self) -> None:
         """End all, the last started first; one that does not end in time is killed."""
-        for process in reversed(self._running.values()):
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(_STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        self._running.clear()
+        with self._interrupts.held():
+            for process in reversed(self._running.values()):
+                if process.poll() is None:
+                    process.send_signal(signal.SIGTERM)
+                try:
+                    process.wait(_STOP_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            self._running.clear()
 
     def __enter__(self) -> Self:
         return self

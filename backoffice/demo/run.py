@@ -1,13 +1,9 @@
 """The demonstration from an empty folder to the claims, and on until Ctrl-C."""
 
 import random
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from types import FrameType
 
 import uvloop
 from rich.console import Console
@@ -21,6 +17,7 @@ from backoffice.demo.desk import Desk
 from backoffice.demo.device import Device, DeviceIdentity
 from backoffice.demo.founding import Founder, at_hour
 from backoffice.demo.http_link import Link
+from backoffice.demo.interrupts import Interrupts
 from backoffice.demo.lines import demonstrated_city
 from backoffice.demo.month import MonthPlayer
 from backoffice.demo.month_plan import MonthPlan
@@ -62,7 +59,10 @@ def run_demonstration(options: Options, settings: Settings, console: Console) ->
     """
     calendar = calendar_of(options.month)
     first = at_hour(calendar.days[0] - timedelta(days=20), 8)
-    with _ended_by_signal(), set_stage(settings, options.seed, first) as stage:
+    with (
+        Interrupts() as interrupts,
+        set_stage(settings, options.seed, first, interrupts, known_ports=options.stay) as stage,
+    ):
         say_beginning(console, options.month, stage)
         acts = Acts(options, calendar, stage, console)
         agreed = acts.play()
@@ -193,17 +193,3 @@ class Acts:
             device = Device(identities[vehicle.device_id], link, journals, self._stage.clock, chance)
             buses[vehicle.device_id] = Bus(device, vehicle.line.operator)
         return buses
-
-
-@contextmanager
-def _ended_by_signal() -> Iterator[None]:
-    """A signal to end is Ctrl-C: contexts are left and end what they started."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

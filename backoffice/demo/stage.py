@@ -15,6 +15,7 @@ from backoffice.application.errors import RegisterError
 from backoffice.bootstrap import Backoffice, build
 from backoffice.demo.city_key import SeededChance, write_city_key
 from backoffice.demo.clock import DemoClock
+from backoffice.demo.interrupts import Interrupts
 from backoffice.demo.processes import Processes, free_port
 from backoffice.persistence.base import make_engine
 from backoffice.persistence.migrate import migrate
@@ -29,7 +30,7 @@ class NotEmpty(RegisterError):
     code = "NOT_EMPTY"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Stage:
     """All that the demonstration plays with.
 
@@ -38,16 +39,18 @@ class Stage:
         office: The back office, for use cases in this process.
         clock: The clock that all processes read.
         processes: The product's processes; none runs yet.
-        validator_port: Where the validator will listen.
-        backoffice_port: Where the back office will listen.
+        wanted_ports: Where validator and back office listen if nobody else does; 0 for any free port.
+        validator_port: Where the validator listens, once it runs.
+        backoffice_port: Where the back office listens, once it runs.
     """
 
     folder: Path
     office: Backoffice
     clock: DemoClock
     processes: Processes
-    validator_port: int
-    backoffice_port: int
+    wanted_ports: tuple[int, int]
+    validator_port: int = 0
+    backoffice_port: int = 0
 
     @property
     def validator_url(self) -> str:
@@ -65,17 +68,23 @@ class Stage:
         Raises:
             ProcessFailed: one did not start.
         """
-        for name in ("ingest", "publish", "validator", "backoffice"):
-            self.processes.start(name, name)
+        self.validator_port, self.backoffice_port = (free_port(port) for port in self.wanted_ports)
+        self.processes.start("ingest", "ingest")
+        self.processes.start("publish", "publish")
+        self.processes.start("validator", "validator", "--host", HOST, "--port", str(self.validator_port))
+        self.processes.start("backoffice", "backoffice", "--host", HOST, "--port", str(self.backoffice_port))
         self.processes.wait_ready("validator", f"{self.validator_url}/v1/health/live")
         self.processes.wait_ready("backoffice", f"{self.backoffice_url}/v1/health/live")
 
 
 @contextmanager
-def set_stage(settings: Settings, seed: int, at: datetime) -> Iterator[Stage]:
+def set_stage(
+    settings: Settings, seed: int, at: datetime, interrupts: Interrupts, *, known_ports: bool
+) -> Iterator[Stage]:
     """Set the stage in a fresh folder of the data folder; everything is ended when the context is left.
 
-    Where CATRACA_DATABASE_URL or CATRACA_REDIS_URL name servers, those are used; they must be empty.
+    With `known_ports` the processes listen where the settings say, unless somebody else does. Where
+    CATRACA_DATABASE_URL or CATRACA_REDIS_URL name servers, those are used; they must be empty.
 
     Raises:
         NotEmpty: a named server holds data.
@@ -85,23 +94,19 @@ def set_stage(settings: Settings, seed: int, at: datetime) -> Iterator[Stage]:
     own = settings.model_copy(update={"data_dir": folder, "demo_clock_file": folder / "clock"})
     if own.database_url is not None:
         _prepare_database(own.database_url)
+    ports = (own.validator_port, own.backoffice_port) if known_ports else (0, 0)
     clock = DemoClock(folder / "clock", at)
     write_city_key(own.keys_dir, seed)
-    with _redis_url(own) as redis_url:
-        ports = free_port(own.validator_port), free_port(own.backoffice_port)
+    with _redis_url(own, interrupts) as redis_url:
         environment = {
             "CATRACA_DATA_DIR": str(folder.absolute()),
             "CATRACA_REDIS_URL": redis_url,
             "CATRACA_DEMO_CLOCK_FILE": str(clock.path.absolute()),
-            "CATRACA_VALIDATOR_HOST": HOST,
-            "CATRACA_VALIDATOR_PORT": str(ports[0]),
-            "CATRACA_BACKOFFICE_HOST": HOST,
-            "CATRACA_BACKOFFICE_PORT": str(ports[1]),
         }
         office = build(own, clock=clock.now, chance=SeededChance(seed))
         try:
-            with Processes(environment, folder / "logs") as processes:
-                yield Stage(folder, office, clock, processes, *ports)
+            with Processes(environment, folder / "logs", interrupts) as processes:
+                yield Stage(folder, office, clock, processes, ports)
         finally:
             office.engine.dispose()
 
@@ -119,10 +124,16 @@ def _fresh_folder(parent: Path) -> Path:
 
 
 @contextmanager
-def _redis_url(settings: Settings) -> Iterator[str]:
+def _redis_url(settings: Settings, interrupts: Interrupts) -> Iterator[str]:
     if settings.redis_url is None:
-        with EmbeddedRedis(settings.data_dir) as server:
+        server = EmbeddedRedis(settings.data_dir)
+        try:
+            with interrupts.held():
+                server.start()
             yield server.url
+        finally:
+            with interrupts.held():
+                server.stop()
         return
     with redis.Redis.from_url(settings.redis_url) as client:
         if client.dbsize():

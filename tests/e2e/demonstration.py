@@ -57,6 +57,8 @@ def demonstrating(
         if process.poll() is None:
             process.terminate()
             process.wait(60)
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def newest_folder(data_dir: Path) -> Path:

@@ -1,6 +1,7 @@
 import json
 import re
 import signal
+import time
 import urllib.request
 import zipfile
 from pathlib import Path
@@ -77,9 +78,10 @@ def test_ctrl_c_ends_the_running_back_office_and_everything_else(tmp_path: Path)
 
 
 def test_ctrl_c_in_the_middle_of_the_month_ends_everything(tmp_path: Path):
-    with demonstrating(tmp_path, "--holders", "2000") as (process, mark):
+    with demonstrating(tmp_path, "--holders", "300") as (process, mark):
         while len(marked(mark)) < 5:
             assert process.poll() is None
+            time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         code = process.wait(60)
 
