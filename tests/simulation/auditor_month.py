@@ -1,0 +1,377 @@
+"""The auditor's own rating of the months: which rides the city repays, and with how much.
+
+From the journals of the devices and the register alone: rides that happened, in the order of time, each judged on what
+the rider was released on, never more than that, and never a pass from a purse that gave none.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tests.simulation.auditor_hot import _card_refusal
+from tests.simulation.auditor_journal import QUARANTINE, Entries, Row, TapFact
+from tests.simulation.auditor_law import (
+    OLDEST_LIST,
+    REPAID,
+    STUDENT,
+    Known,
+    Law,
+    Outcome,
+    Taking,
+    Tap,
+    Used,
+    class_of,
+    day_of,
+    known,
+    month_of,
+    narrowed,
+    purse,
+)
+from tests.simulation.facts import Attempt, Facts, Observed
+
+_RANK = (
+    "ANNULLED",
+    "CLOCK_INVALID",
+    "TOKEN_INVALID",
+    "CARD_UNKNOWN",
+    "CARD_REPLACED",
+    "CARD_BLOCKED",
+    "CATEGORY_NOT_KEYABLE",
+    "RIGHT_NOT_STARTED",
+    "RIGHT_ENDED",
+    "RIGHT_SUSPENDED",
+    "NO_RIGHT",
+    "NOT_VALID_ON_LINE",
+    "OVER_CAP",
+    "NO_PASSES",
+    "PASSBACK",
+    "LINE_UNSETTLED",
+    "LINE_UNKNOWN",
+    "VEHICLE_UNSETTLED",
+    "NO_RELEASE",
+)
+_CARD_FAULTS = ("TOKEN_INVALID", "CARD_UNKNOWN", "CARD_REPLACED", "CARD_BLOCKED")
+
+
+@dataclass(frozen=True)
+class Rated:
+    """What a ride is worth."""
+
+    boarding: str
+    month: str
+    operator: str
+    reason: str | None
+    category: str | None = None
+    fare: int = 0
+    rider: int = 0
+    city: int = 0
+
+    @property
+    def verdict(self) -> str:
+        if self.reason is not None:
+            return "excluded"
+        return "billable" if self.city > 0 else "statistical"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the law gives on one state of the holder."""
+
+    reason: str | None
+    category: str | None
+    fare: int
+    rider: int
+    city: int
+    purse: str | None = None
+    counts: bool = False
+    personal: bool = False
+
+
+@dataclass(frozen=True)
+class Ride:
+    """A ride that happened."""
+
+    fact: TapFact
+    attempt: Attempt
+    at: datetime
+    undated: bool
+    online: bool
+    hot_id: str | None
+    states: tuple[Known, ...]
+    ride_class: str | None
+    purse: str | None
+    doubt: str | None
+    operator: str
+
+
+class Months:
+    """Rates all rides of all months."""
+
+    def __init__(self, facts: Facts, observed: Observed, entries: Entries, law: Law) -> None:
+        self._facts = facts
+        self._entries = entries
+        self._law = law
+        self._attempts = {attempt.received: attempt for attempt in facts.attempts}
+        self._rows = observed.rows["boardings"]
+
+    def rate(self) -> list[Rated]:
+        rides: dict[str | None, list[Ride]] = {}
+        for row in self._rows:
+            ride = self._ride(row)
+            if ride is not None:
+                rides.setdefault(row["holder"], []).append(ride)
+        return [rated for holder in rides for rated in self._of_holder(rides[holder])]
+
+    def _ride(self, row: Row) -> Ride | None:
+        fact = self._entries.taps.get(row["boarding_id"])
+        attempt = self._attempts.get(row["received_at"])
+        if fact is None or attempt is None:
+            return None
+        release = fact.release
+        single = attempt.kind != "batch"
+        if release is None and single and row["kind"] == "REFUSAL":
+            return None
+        if release is not None and not release.released:
+            return None
+        at, flag = fact.dated(attempt)
+        online = single and not (release is not None and not release.online)
+        token = self._facts.tokens.get(fact.token or "")
+        hot_id = None if token is None else token.hot_id
+        states = self._states(hot_id, attempt, at, online=online)
+        ride_class, key = _released_on(fact, row, self._facts)
+        operator, place = self._place(fact)
+        doubts = (
+            "CLOCK_INVALID" if flag == QUARANTINE else None,
+            self._card_doubt(fact, row, states, ride_class, online=online),
+            place,
+            "NO_RELEASE" if release is None else None,
+        )
+        undated = flag == QUARANTINE
+        return Ride(
+            fact, attempt, at, undated, online, hot_id, states, ride_class, key, first_named(*doubts), operator
+        )
+
+    def _states(
+        self, hot_id: str | None, attempt: Attempt, at: datetime, *, online: bool
+    ) -> tuple[Known, ...]:
+        person = self._facts.people.get(hot_id or "")
+        if person is None:
+            return ()
+        if online:
+            return (known(person, shown=attempt.received),)
+        states = [known(person, recorded=at), known(person, recorded=at - OLDEST_LIST)]
+        if attempt.kind != "batch":
+            states.append(known(person, shown=attempt.received))
+        return tuple(states)
+
+    def _place(self, fact: TapFact) -> tuple[str, str | None]:
+        """Whose ride it was, and why a person must settle that first."""
+        own, owner = self._facts.devices[fact.device], self._facts.vehicles.get(fact.vehicle)
+        if owner is None:
+            return own, "VEHICLE_UNSETTLED"
+        if owner != own and self._facts.hangs_in.get(fact.device) != fact.vehicle:
+            return owner, "VEHICLE_UNSETTLED"
+        line = self._facts.lines.get(fact.line)
+        return owner, None if line is not None and line[1] == owner else "LINE_UNSETTLED"
+
+    def _card_doubt(
+        self, fact: TapFact, row: Row, states: tuple[Known, ...], ride_class: str | None, *, online: bool
+    ) -> str | None:
+        if ride_class == "FULL" or fact.token is None:
+            return None
+        refused = row["reason"] if row["reason"] in _CARD_FAULTS else None
+        if online or refused == "TOKEN_INVALID":
+            return refused
+        token = self._facts.tokens.get(fact.token)
+        if token is None or not states:
+            return None
+        faults = [_card_refusal(token, state) for state in states]
+        faults = [None if fault == "TOKEN_INVALID" else fault for fault in faults]
+        return None if None in faults else faults[0]
+
+    # One holder
+
+    def _of_holder(self, rides: list[Ride]) -> Iterator[Rated]:
+        used = Used()
+        for ride in sorted(rides, key=lambda r: (r.at, r.fact.device, r.fact.seq, r.fact.epoch)):
+            fact, month = ride.fact, month_of(ride.at)
+            if fact.is_annulled:
+                yield Rated(fact.boarding, month, ride.operator, "ANNULLED")
+                continue
+            if ride.undated:
+                yield Rated(fact.boarding, month, ride.operator, "CLOCK_INVALID")
+                continue
+            judged = self._judge(ride, used)
+            reason = first_named(judged.reason, ride.doubt)
+            yield Rated(
+                fact.boarding,
+                month,
+                ride.operator,
+                reason,
+                judged.category,
+                judged.fare,
+                judged.rider,
+                judged.city if reason is None else 0,
+            )
+            if ride.online or ride.doubt != "NO_RELEASE":
+                personal = (ride.at, fact.boarding, fact.vehicle) if judged.personal else None
+                used.take(Taking(month, judged.counts, judged.purse, personal))
+
+    def _judge(self, ride: Ride, used: Used) -> Judged:
+        states: tuple[Known | None, ...] = ride.states or (None,)
+        found = [self._judge_on(state, ride, used) for state in states]
+        return min(found, key=lambda judged: (judged.reason is not None, judged.rider, judged.city))
+
+    def _judge_on(self, holder: Known | None, ride: Ride, used: Used) -> Judged:
+        tap = ride.fact.tap(ride.at, self._facts)
+        fare = self._law.fare(tap.network, day_of(ride.at))
+        decide = self._law.decide
+        if fare == 0:
+            return self._by_law(decide(tap, holder, used), ride, holder, used, 0)
+        price = fare or 0
+        if tap.medium == "cash" or ride.ride_class == "FULL":
+            return Judged(None, "FULL", price, price, 0)
+        if holder is None or tap.category is not None:
+            return self._by_law(decide(tap, holder, used), ride, holder, used, price)
+        if ride.ride_class == "HALF":
+            return self._half(holder, ride, tap, used, price)
+        judged = self._by_law(decide(tap, _options(ride, holder), used), ride, holder, used, price)
+        if judged.reason == "NO_PASSES" and ride.ride_class == "FREE":
+            return replace(judged, reason="NO_RIGHT")
+        return judged
+
+    def _half(self, holder: Known, ride: Ride, tap: Tap, used: Used, price: int) -> Judged:
+        """A student's pass was given; a right in force that nobody repays takes the ride first."""
+        day = day_of(ride.at)
+        unpaid = {
+            number: right
+            for number, right in holder.rights.items()
+            if right.category not in (STUDENT, *REPAID) and right.fault(day) is None
+        }
+        lower = self._law.decide(tap, narrowed(holder, rights=unpaid, ages=True, purses=()), used)
+        if lower.accepted:
+            given = self._pass(ride, holder, used)
+            if given is None:
+                return _of(lower)
+            key, face, paid = given
+            return Judged(None, lower.category, face, paid, 0, key, counts=True, personal=True)
+        rights = {number: right for number, right in holder.rights.items() if right.category == STUDENT}
+        student = narrowed(holder, rights=rights, ages=False, purses=("STUDENT",))
+        judged = self._by_law(self._law.decide(tap, student, used), ride, holder, used, price)
+        if judged.reason == "NO_PASSES" and not rights:
+            return replace(judged, reason="NO_RIGHT")
+        return judged
+
+    def _by_law(
+        self, outcome: Outcome, ride: Ride, holder: Known | None, used: Used, price: int
+    ) -> Judged:
+        if outcome.accepted:
+            return _of(outcome)
+        reason = "OVER_CAP" if outcome.reason == "STUDENT_CAP_REACHED" else outcome.reason
+        given = None if holder is None or outcome.reason == "NO_PASSES" else self._pass(ride, holder, used)
+        if given is None:
+            return Judged(reason, None, price, 0, 0)
+        key, face, paid = given
+        return Judged(reason, None, face, paid, 0, key)
+
+    def _pass(self, ride: Ride, holder: Known, used: Used) -> tuple[str, int, int] | None:
+        """The pass that the device took, which stays given."""
+        key = "STUDENT" if ride.ride_class == "HALF" else ride.purse
+        lot = None if key is None else holder.lot(key, used.spent(key))
+        return None if key is None or lot is None else (key, *lot)
+
+
+def first_named(*reasons: str | None) -> str | None:
+    given = [reason for reason in reasons if reason is not None]
+    return min(given, key=_RANK.index) if given else None
+
+
+def _of(outcome: Outcome) -> Judged:
+    return Judged(
+        None,
+        outcome.category,
+        outcome.fare,
+        outcome.rider,
+        outcome.city,
+        outcome.purse,
+        outcome.counts,
+        outcome.personal,
+    )
+
+
+def _options(ride: Ride, holder: Known) -> Known:
+    """The holder with the options that a ride of this class may be judged on."""
+    student = [key for key in holder.purses if key.split("/")[0] == "STUDENT"]
+    if ride.ride_class == "FREE":
+        rights = {number: right for number, right in holder.rights.items() if right.category != STUDENT}
+        return narrowed(holder, rights=rights, ages=True, purses=())
+    if ride.ride_class == "PURSE":
+        keys = [key for key in holder.purses if key not in student and ride.purse in (None, key)]
+        return narrowed(holder, rights={}, ages=False, purses=keys)
+    return narrowed(holder, rights=holder.rights, ages=True, purses=student)
+
+
+def _released_on(fact: TapFact, row: Row, facts: Facts) -> tuple[str | None, str | None]:
+    """Class and purse: what the device says, else what was answered."""
+    category = row["category"]
+    ride_class = None if fact.release is None else fact.release.ride_class
+    key = None if fact.release is None else fact.release.purse
+    if ride_class is None and row["kind"] == "BOARDING":
+        ride_class = class_of(category)
+    if ride_class == "PURSE" and key is None and category in ("PREPAID", "VT"):
+        line = facts.lines.get(fact.line)
+        key = None if line is None else purse(category, line[0])
+    return ride_class, key
+
+
+def claims_agree(facts: Facts, observed: Observed, rated: list[Rated]) -> Iterator[str]:
+    """Verdicts, bills, lines and totals of the closed claims against the auditor's own."""
+    wanted = {one.boarding: one for one in rated}
+    said = {row["boarding_id"]: row for row in observed.rows["rated_boardings"]}
+    for boarding in sorted(wanted.keys() ^ said.keys()):
+        where = "the closing rates" if boarding in said else "the closing leaves out"
+        yield f"{where} {boarding}: {wanted.get(boarding) or said.get(boarding)}"
+    for boarding in sorted(wanted.keys() & said.keys()):
+        one, row = wanted[boarding], said[boarding]
+        own = (one.month, one.operator, one.verdict, one.reason, one.category, one.fare, one.rider, one.city)
+        names = ("month", "operator", "verdict", "reason", "category", "fare_cents", "rider_cents", "city_cents")
+        if own != tuple(row[name] for name in names):
+            yield f"{boarding}: the closing says {tuple(row[name] for name in names)}, the auditor {own}"
+    yield from _sums(observed, rated)
+
+
+def _sums(observed: Observed, rated: list[Rated]) -> Iterator[str]:
+    totals: dict[tuple[str, str], int] = {}
+    halves: dict[tuple[str, str], int] = {}
+    for one in rated:
+        if one.verdict == "billable":
+            key = (one.operator, one.month)
+            totals[key] = totals.get(key, 0) + one.city
+    holders = {row["boarding_id"]: row["holder"] for row in observed.rows["boardings"]}
+    months = {row["boarding_id"]: row["month"] for row in observed.rows["rated_boardings"]}
+    categories = {row["boarding_id"]: row["category"] for row in observed.rows["rated_boardings"]}
+    bills: dict[object, int] = {}
+    claims = {row["id"]: row for row in observed.rows["claims"]}
+    lines: dict[object, int] = {}
+    for row in observed.rows["claim_lines"]:
+        lines[row["claim_id"]] = lines.get(row["claim_id"], 0) + int(row["total_cents"])  # type: ignore[call-overload]
+    seen: set[object] = set()
+    for row in observed.rows["claim_entries"]:
+        boarding = str(row["boarding_id"])
+        if boarding in seen:
+            yield f"{boarding} is billed twice"
+        seen.add(boarding)
+        bills[row["claim_id"]] = bills.get(row["claim_id"], 0) + int(row["cents"])  # type: ignore[call-overload]
+        if categories[boarding] == STUDENT:
+            half = (str(holders[boarding]), str(months[boarding]))
+            halves[half] = halves.get(half, 0) + 1
+    for key, count in halves.items():
+        if count > 50:
+            yield f"holder {key[0]} is billed {count} half fares in {key[1]}"
+    for number, claim in claims.items():
+        key = (str(claim["operator"]), str(claim["month"]))
+        sums = (claim["total_cents"], claim["lines_cents"], lines.get(number, 0), bills.get(number, 0))
+        if len({*sums, totals.get(key, 0)}) != 1:
+            yield f"claim of {key}: total, lines and bills are {sums}, the auditor has {totals.get(key, 0)}"
+    for key in totals.keys() - {(str(c["operator"]), str(c["month"])) for c in claims.values()}:
+        yield f"no claim for {key}, where {totals[key]} centavos are due"
