@@ -8,6 +8,7 @@ from validator.adapters.redis_link import RedisLink, ReplyError, packed
 from validator.application.ports import Commit
 from validator.records.keys import (
     ID_SECONDS,
+    SHARDS,
     commit_no_key,
     fence_key,
     generation_key,
@@ -24,6 +25,7 @@ _COMMIT = _source("commit.lua")
 _CLAIM_SHA = hashlib.sha1(_CLAIM, usedforsecurity=False).hexdigest().encode()
 _COMMIT_SHA = hashlib.sha1(_COMMIT, usedforsecurity=False).hexdigest().encode()
 _SECONDS = b"%d" % ID_SECONDS
+_SHARD_KEYS = [(generation_key(n), fence_key(n), commit_no_key(n), journal_key(n)) for n in range(SHARDS)]
 
 
 async def load_scripts(link: RedisLink) -> None:
@@ -52,13 +54,14 @@ def commit_command(
     """The call that writes commits; `shards` are those that they name, in the order of the answer."""
     keys: list[bytes] = []
     arguments: list[bytes | int] = [len(shards), _SECONDS]
-    position = {}
+    position: dict[int, int] = {}
     for index, shard in enumerate(shards, start=1):
         position[shard] = index
-        keys += (generation_key(shard), fence_key(shard), commit_no_key(shard), journal_key(shard))
+        keys += _SHARD_KEYS[shard]
         arguments += (generations[shard], floors[shard])
     for c in commits:
-        spare = keys[position[c.shard] * 4 - 1]
+        shard = c.shard
+        spare = _SHARD_KEYS[shard][3]
         keys += (c.seen_key or spare, c.usage_key or spare)
-        arguments += (position[c.shard], c.usage_was, c.usage_now, c.seen_was, c.seen_now, c.entry)
+        arguments += (position[shard], c.usage_was, c.usage_now, c.seen_was, c.seen_now, c.entry)
     return packed(b"EVALSHA", _COMMIT_SHA, len(keys), *keys, *arguments)
