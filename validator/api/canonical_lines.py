@@ -62,7 +62,7 @@ def boarding_line(attempt: Attempt, seconds: float) -> bytes:
             message.device_seq,
             message.line,
             message.vehicle,
-            attempt.fate.value,
+            attempt.fate,
             None if answer is None else _REASONS[answer.reason],
             0 if answer is None else answer.flags,
             facts.received_at.isoformat(timespec="milliseconds"),

@@ -108,7 +108,7 @@ class HotPath:
         finally:
             counts.in_flight -= 1
         seconds = perf_counter() - began
-        counts.answered(attempt.fate.value, -1 if attempt.answer is None else attempt.answer.reason, seconds)
+        counts.answered(attempt.fate, -1 if attempt.answer is None else attempt.answer.reason, seconds)
         if service.log is not None:
             service.log(boarding_line(attempt, seconds))
         return _encode(answer_to(attempt, language))

@@ -19,6 +19,7 @@ Range = Annotated[
 ]
 AnnulOutcome = Literal["annulled", "refused", "recorded"]
 RideClassName = Literal["FREE", "HALF", "PURSE", "FULL"]
+TurnstileName = Literal["TURN", "HOLD", "NOT_TURNED"]
 ReasonName = Literal[
     "OK",
     "BOARDING_ID_CONFLICT",
@@ -65,7 +66,7 @@ class BoardingAnswer(msgspec.Struct, frozen=True, gc=False):
     fare_cents: int
     rider_cents: int
     change_cents: int
-    turnstile: Literal["TURN", "HOLD", "NOT_TURNED"]
+    turnstile: TurnstileName
     remaining: RemainingAnswer
     rules: str
     display: str
@@ -106,6 +107,9 @@ REASONS = {
 _SENTENCES = {
     language: {reason.value: reason.sentence(language) for reason in Reason} for language in ("pt-BR", "en")
 }
+# As plain texts, since an enum's `value` is slow to ask for.
+_TURNSTILES: tuple[TurnstileName, ...] = tuple(turnstile.value for turnstile in TURNSTILES)
+_CLASSES: dict[RideClass, RideClassName] = {ride_class: ride_class.value for ride_class in RideClass}
 _RECORDED = {
     "pt-BR": "Este embarque já está registrado; nada mudou.",
     "en": "This boarding is recorded already; nothing changed.",
@@ -125,7 +129,7 @@ def boarding_answer(
         answer.fare_cents,
         answer.rider_cents,
         answer.change_cents,
-        TURNSTILES[answer.turnstile].value,
+        _TURNSTILES[answer.turnstile],
         RemainingAnswer(answer.month_boardings, answer.passes),
         answer.rules,
         display_of(answer, ride_class),
@@ -133,7 +137,7 @@ def boarding_answer(
         replayed,
         durable.durable_seq,
         durable.missing,
-        None if ride_class is None else ride_class.value,
+        None if ride_class is None else _CLASSES[ride_class],
     )
 
 

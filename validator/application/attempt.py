@@ -6,7 +6,7 @@ conflict, and the first stands.
 
 from collections.abc import Sequence
 from datetime import datetime
-from enum import Enum
+from enum import StrEnum
 from uuid import UUID
 
 import msgspec
@@ -45,7 +45,7 @@ from validator.records.city import CityView
 from validator.records.codes import Flag
 from validator.records.device_messages import CardMedium, CashMedium, DocumentMedium, KeyMedium
 from validator.records.journal import AnswerRecord, pack_answer, pack_entry, pack_id, unpack_answer
-from validator.records.keys import durable_key, id_key, seen_key
+from validator.records.keys import durable_key, raw_id_key, raw_seen_key
 from validator.records.snapshot import DurableRecord, unpack_durable
 from validator.records.usage import effect_record, pack_usage, unpack_usage
 
@@ -56,7 +56,7 @@ _NOTHING_USED = Usage()
 _NOTHING_DURABLE = DurableRecord()
 
 
-class Fate(Enum):
+class Fate(StrEnum):
     """What became of an item."""
 
     OPEN = "open"
@@ -98,10 +98,13 @@ class Attempt:
         self.answer: AnswerRecord | None = None
         self.durable = _NOTHING_DURABLE
         self.error: BoardingError | None = None
-        self.claim: tuple[bytes, bytes] | None = (id_key(facts.boarding), pack_id(facts.digest, self.home))
+        self.claim: tuple[bytes, bytes] | None = (
+            raw_id_key(facts.boarding),
+            pack_id(facts.digest, self.home),
+        )
         self._flags = flags
         self._desk = desk
-        self._seen_key = seen_key(self.home, facts.boarding)
+        self._seen_key = raw_seen_key(self.home, facts.boarding)
         self._durable_key = durable_key(device.id, facts.message.epoch)
         self._decided: AnswerRecord | None = None
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Literal
-from uuid import UUID
 
 import msgspec
 
@@ -52,7 +51,7 @@ def batch_answer(
     items: Sequence[BatchItem], epoch: int, first_seq: int, durable: DurableRecord, *, head_recorded: bool
 ) -> BatchAnswer:
     """The answer to a settled batch."""
-    latest: dict[UUID, AnswerRecord] = {}
+    latest: dict[bytes, AnswerRecord] = {}
     for item in items:
         if isinstance(item, Attempt | Citing) and item.answer is not None:
             latest[item.boarding] = item.answer
@@ -60,7 +59,7 @@ def batch_answer(
     return BatchAnswer(epoch, answers, head_recorded, durable.durable_seq, durable.missing)
 
 
-def _item_answer(item: BatchItem, seq: int, latest: dict[UUID, AnswerRecord]) -> BatchItemAnswer:
+def _item_answer(item: BatchItem, seq: int, latest: dict[bytes, AnswerRecord]) -> BatchItemAnswer:
     if item.fate is Fate.FAILED:
         return BatchItemAnswer(seq, False, retry=True)
     if item.fate is Fate.CONFLICT:

@@ -8,7 +8,7 @@ from validator.application.devices import Device, DeviceGate
 from validator.application.errors import DeviceUnknown, Malformed
 from validator.application.instants import read_instant
 from validator.application.ports import HotState
-from validator.application.reading import read_boarding_id, read_tap
+from validator.application.reading import read_boarding_bytes, read_boarding_id, read_tap
 from validator.application.tap_records import TapFacts
 from validator.records.device_messages import CardMedium, TapMessage, digest_of
 from validator.records.packing import to_micros
@@ -43,7 +43,8 @@ async def board(
     device = gate.known(authorization) or await gate.admit(authorization)
     message = read_tap(raw)
     occurred_at = read_instant(message.occurred_at, "occurred_at")
-    device = await admitted(device, message.epoch, authorization, gate)
+    if device.record.epoch != message.epoch or device.revoked:
+        device = await admitted(device, message.epoch, authorization, gate)
     dated = desk.city.limits(received_at).date_online(occurred_at, sent_at, received_at)
     facts = facts_of(
         device, message, digest_of(device.id, raw), occurred_at, received_at, dated.at, desk, batch=False
@@ -78,7 +79,7 @@ def facts_of(
         device.id,
         message,
         digest,
-        read_boarding_id(message.boarding_id),
+        read_boarding_bytes(message.boarding_id),
         occurred_at,
         received_at,
         dated_at,

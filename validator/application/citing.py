@@ -1,7 +1,6 @@
 """Releases and annulments on their way: entries that cite a boarding, and rows that cite none."""
 
 from collections.abc import Callable, Sequence
-from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -19,7 +18,7 @@ from validator.records.journal import (
     unpack_answer,
     unpack_id,
 )
-from validator.records.keys import durable_key, holder_shard, id_key, seen_key, usage_key
+from validator.records.keys import durable_key, holder_shard, raw_id_key, raw_seen_key, usage_key
 from validator.records.snapshot import DurableRecord, unpack_durable
 from validator.records.usage import fold, pack_usage, unpack_usage
 
@@ -96,11 +95,11 @@ class Citing(Row):
     def __init__(self, device: Device, entry: JournalEntry, follow: Follow) -> None:
         super().__init__(device, entry)
         assert entry.boarding is not None
-        self.boarding = UUID(bytes=entry.boarding)
+        self.boarding = entry.boarding
         self.answer: AnswerRecord | None = None
         self.refused = False
         self._follow = follow
-        self._id_key = id_key(self.boarding)
+        self._id_key = raw_id_key(self.boarding)
         self._decided: tuple[AnswerRecord | None, bool] = (None, False)
 
     def first_keys(self) -> Sequence[bytes]:
@@ -112,7 +111,7 @@ class Citing(Row):
         stands = values[self._id_key]
         if stands is None:
             return ()
-        key = seen_key(unpack_id(stands).home, self.boarding)
+        key = raw_seen_key(unpack_id(stands).home, self.boarding)
         seen = values.get(key)
         if seen is None:
             return (key,)
@@ -130,7 +129,7 @@ class Citing(Row):
         if self._is_recorded(values):
             return None
         stands = values[self._id_key]
-        key = None if stands is None else seen_key(unpack_id(stands).home, self.boarding)
+        key = None if stands is None else raw_seen_key(unpack_id(stands).home, self.boarding)
         seen = None if key is None else values.get(key)
         if stands is None or key is None or seen is None:
             if stands is not None and self.durable.durable_seq < self.entry.seq - 1:

@@ -156,11 +156,22 @@ def read_boarding_id(text: str, field: str = "boarding_id") -> UUID:
     Raises:
         Malformed: anything else.
     """
-    if len(text) == 36 and text[8] == text[13] == text[18] == text[23] == "-" and text.count("-") == 4:
+    return UUID(bytes=read_boarding_bytes(text, field))
+
+
+def read_boarding_bytes(text: str, field: str = "boarding_id") -> bytes:
+    """Read a boarding id as its 16 bytes.
+
+    Raises:
+        Malformed: anything but a UUID with its hyphens.
+    """
+    if len(text) == 36 and text[8] == text[13] == text[18] == text[23] == "-":
         try:
-            return UUID(text)
+            raw = bytes.fromhex(text.replace("-", ""))
         except ValueError:
-            pass
+            raw = b""
+        if len(raw) == 16:
+            return raw
     raise Malformed(
         field,
         "Envie um UUID com hífens, como 0193c0de-7b0a-7000-8000-000000000001.",

@@ -23,7 +23,7 @@ class TapFacts(msgspec.Struct, frozen=True, gc=False):
     device: str
     message: TapMessage
     digest: bytes
-    boarding: UUID
+    boarding: bytes
     occurred_at: datetime
     received_at: datetime
     dated_at: datetime
@@ -169,7 +169,7 @@ def entry_of(facts: TapFacts, decision: Decision, seen: Circumstances) -> Journa
         facts.digest,
         facts.received_micros,
         facts.batch,
-        facts.boarding.bytes,
+        facts.boarding,
         facts.occurred_micros,
         facts.dated_micros,
         message.line,
@@ -205,7 +205,7 @@ def conflict_entry(facts: TapFacts, flags: int) -> JournalEntry:
         digest=facts.digest,
         received_micros=facts.received_micros,
         batch=facts.batch,
-        boarding=facts.boarding.bytes,
+        boarding=facts.boarding,
         occurred_micros=facts.occurred_micros,
         dated_micros=facts.dated_micros,
         line=message.line,

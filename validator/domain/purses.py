@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from validator.domain.money import Cents
 from validator.domain.vocabulary import Network, Product, purse_key
 
-
 _KEYS = {(product, network): purse_key(product, network) for product in Product for network in Network}
 
 

@@ -4,6 +4,7 @@ Every key of a shard carries its tag (`{s17}`), so that one atomic script may to
 cluster. Ids stand in keys as raw bytes: a key of 16 bytes of UUID is 20 bytes shorter than its text.
 """
 
+from functools import lru_cache
 from typing import Final
 from uuid import UUID
 from zlib import crc32
@@ -57,12 +58,22 @@ def usage_key(holder_id: str) -> bytes:
 
 def seen_key(home: int, boarding_id: UUID) -> bytes:
     """The answer already given to a boarding, in its home shard."""
-    return _TAGS[home] + b"seen:" + boarding_id.bytes
+    return raw_seen_key(home, boarding_id.bytes)
+
+
+def raw_seen_key(home: int, boarding_id: bytes) -> bytes:
+    """The same of a boarding id's bytes."""
+    return _TAGS[home] + b"seen:" + boarding_id
 
 
 def id_key(boarding_id: UUID) -> bytes:
     """Digest and home of a boarding id, in the shard of the id itself."""
-    return _TAGS[boarding_shard(boarding_id)] + b"id:" + boarding_id.bytes
+    return raw_id_key(boarding_id.bytes)
+
+
+def raw_id_key(boarding_id: bytes) -> bytes:
+    """The same of a boarding id's bytes."""
+    return _TAGS[shard(boarding_id)] + b"id:" + boarding_id
 
 
 def device_key(device_id: str) -> bytes:
@@ -70,6 +81,7 @@ def device_key(device_id: str) -> bytes:
     return _TAGS[device_shard(device_id)] + b"device:" + device_id.encode()
 
 
+@lru_cache(maxsize=20_000)
 def durable_key(device_id: str, epoch: int) -> bytes:
     """What of a device's epoch is durable in SQL; written by the ingester only."""
     return _TAGS[device_shard(device_id)] + b"durable:%d:" % epoch + device_id.encode()
