@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from fastapi import FastAPI
 
@@ -11,6 +10,7 @@ from backoffice.api import (
     city_routes,
     desk_routes,
     device_routes,
+    enrolment_routes,
     fleet_routes,
     health,
     metrics,
@@ -18,15 +18,11 @@ from backoffice.api import (
     reserved_routes,
 )
 from backoffice.api.body_limit import BodyLimit
+from backoffice.api.openapi import describe_problems
 from backoffice.api.parts import ApiParts
-from backoffice.api.problems import Problem, add_problems
+from backoffice.api.problems import add_problems
 
 MAX_BODY_BYTES = 256 * 1024
-
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    "4XX": {"model": Problem, "description": "Recusado; o documento diz por quê."},
-    "5XX": {"model": Problem, "description": "Falhou; nada foi gravado."},
-}
 
 
 def create_api(parts: ApiParts) -> FastAPI:
@@ -53,10 +49,12 @@ def create_api(parts: ApiParts) -> FastAPI:
         city_routes,
         fleet_routes,
         device_routes,
+        enrolment_routes,
         people_routes,
         desk_routes,
         admin_routes,
         reserved_routes,
     ):
-        app.include_router(module.router, responses=_PROBLEMS)
+        app.include_router(module.router)
+    describe_problems(app)
     return app

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from backoffice.api.dependencies import Parts
-from backoffice.api.problems import RETRY_AFTER_S, Problem, problem
+from backoffice.api.problems import RETRY_AFTER_S, problem
 
 router = APIRouter(prefix="/v1/health", tags=["saúde"])
 
@@ -23,7 +23,7 @@ def live() -> Health:
     return Health(status="live")
 
 
-@router.get("/ready", response_model=Health, responses={503: {"model": Problem}})
+@router.get("/ready", response_model=Health)
 def ready(request: Request, parts: Parts) -> Health | JSONResponse:
     """The database answers and has this program's tables."""
     try:

@@ -3,11 +3,10 @@
 from fastapi import APIRouter
 
 from backoffice.api.dependencies import CurrentStaff
-from backoffice.api.problems import Problem
 from backoffice.api.wire import CardNumber, RecordId
 from backoffice.application.reserved import refuse_merge, refuse_refund, refuse_uid
 
-router = APIRouter(prefix="/v1", tags=["ainda não existe"], responses={501: {"model": Problem}})
+router = APIRouter(prefix="/v1", tags=["ainda não existe"])
 
 
 @router.post("/holders/{holder_id}/merge", status_code=501)
