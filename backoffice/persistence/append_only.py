@@ -7,6 +7,8 @@ TABLES = (
     "card_issues",
     "card_states",
     "cards",
+    "device_code_uses",
+    "device_codes",
     "device_keys",
     "device_revocations",
     "enrolments",

@@ -15,6 +15,8 @@ from backoffice.persistence.tables import all_tables
 from tests.backoffice.register_city import RegisterCity
 
 NOT_FILLED = {
+    "device_code_uses",
+    "device_codes",
     "breakdowns",
     "device_keys",
     "device_revocations",

@@ -652,6 +652,25 @@ CREATE TABLE device_assignments (
 
 CREATE INDEX ix_device_assignments_device_id_from_at ON device_assignments (device_id, from_at);
 
+CREATE TABLE device_codes (
+	id INTEGER NOT NULL,
+	code_sha256 VARCHAR(64) NOT NULL,
+	device_id VARCHAR(32) NOT NULL,
+	operator_id INTEGER NOT NULL,
+	vehicle VARCHAR(64),
+	issued_by INTEGER NOT NULL,
+	issued_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL,
+	CONSTRAINT pk_device_codes PRIMARY KEY (id),
+	CONSTRAINT ck_device_codes_instants_in_order CHECK (expires_at > issued_at),
+	CONSTRAINT uq_device_codes_code_sha256 UNIQUE (code_sha256),
+	CONSTRAINT fk_device_codes_operator_id_operators FOREIGN KEY(operator_id) REFERENCES operators (id) ON DELETE RESTRICT,
+	CONSTRAINT fk_device_codes_vehicle_vehicles FOREIGN KEY(vehicle) REFERENCES vehicles (number) ON DELETE RESTRICT,
+	CONSTRAINT fk_device_codes_issued_by_users FOREIGN KEY(issued_by) REFERENCES users (id) ON DELETE RESTRICT
+);
+
+CREATE INDEX ix_device_codes_device_id ON device_codes (device_id);
+
 CREATE TABLE device_keys (
 	device_id VARCHAR(32) NOT NULL,
 	epoch INTEGER NOT NULL,
@@ -796,6 +815,18 @@ CREATE TABLE trips (
 	CONSTRAINT pk_trips PRIMARY KEY (id),
 	CONSTRAINT uq_trips_line_id_code UNIQUE (line_id, code),
 	CONSTRAINT fk_trips_line_id_lines FOREIGN KEY(line_id) REFERENCES lines (id) ON DELETE RESTRICT
+);
+
+CREATE TABLE device_code_uses (
+	code_id INTEGER NOT NULL,
+	epoch INTEGER NOT NULL,
+	public_key BLOB NOT NULL,
+	key_id INTEGER NOT NULL,
+	used_at BIGINT NOT NULL,
+	CONSTRAINT pk_device_code_uses PRIMARY KEY (code_id),
+	CONSTRAINT ck_device_code_uses_public_key_length CHECK (length(public_key) = 32),
+	CONSTRAINT fk_device_code_uses_code_id_device_codes FOREIGN KEY(code_id) REFERENCES device_codes (id) ON DELETE RESTRICT,
+	CONSTRAINT fk_device_code_uses_key_id_city_keys FOREIGN KEY(key_id) REFERENCES city_keys (key_id) ON DELETE RESTRICT
 );
 
 CREATE TABLE repairs (
@@ -976,6 +1007,18 @@ BEGIN SELECT RAISE(ABORT, 'rows of cards are never changed'); END;
 
 CREATE TRIGGER cards_no_delete BEFORE DELETE ON cards
 BEGIN SELECT RAISE(ABORT, 'rows of cards are never changed'); END;
+
+CREATE TRIGGER device_code_uses_no_update BEFORE UPDATE ON device_code_uses
+BEGIN SELECT RAISE(ABORT, 'rows of device_code_uses are never changed'); END;
+
+CREATE TRIGGER device_code_uses_no_delete BEFORE DELETE ON device_code_uses
+BEGIN SELECT RAISE(ABORT, 'rows of device_code_uses are never changed'); END;
+
+CREATE TRIGGER device_codes_no_update BEFORE UPDATE ON device_codes
+BEGIN SELECT RAISE(ABORT, 'rows of device_codes are never changed'); END;
+
+CREATE TRIGGER device_codes_no_delete BEFORE DELETE ON device_codes
+BEGIN SELECT RAISE(ABORT, 'rows of device_codes are never changed'); END;
 
 CREATE TRIGGER device_keys_no_update BEFORE UPDATE ON device_keys
 BEGIN SELECT RAISE(ABORT, 'rows of device_keys are never changed'); END;
