@@ -30,7 +30,8 @@ from validator.records.bundle import (
     pack_step,
     unpack_step,
 )
-from validator.records.city import view_city
+from validator.records.city import CityView, view_city
+from validator.records.packing import to_micros
 from validator.records.snapshot import unpack_holder
 from validator.records.usage import unpack_usage
 
@@ -80,7 +81,6 @@ def build_bundle(
     holders: Sequence[str],
     policy: OfflinePolicy,
     signer: CardSigner,
-    key_id: int,
     at: datetime,
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Built:
@@ -91,7 +91,6 @@ def build_bundle(
         holders: Hot ids of all holders that are published.
         policy: What a stale list means.
         signer: The city's keys.
-        key_id: The key that signs.
         at: The instant; the list is as of it.
         advance: Told how many holders of how many are done.
 
@@ -111,11 +110,20 @@ def build_bundle(
     max_age = view.city.book.parameter_on("list_max_age_hours", today)
     newer, chunks = _next_state(state, before, now, at)
     store.keep_chunks(chunks)
-    store.offer(newer, _offers(newer, at, max_age, signer, key_id))
+    store.offer(newer, _offers(newer, at, max_age, signer, _signing_key(view, at)))
     _let_go(store, state, newer)
     made = state is None or newer.version != state.version
     step_bytes = newer.steps[-1][2] if made and len(newer.steps) > 1 else 0
     return Built(newer.version, made, len(now.entries), newer.steps[0][2], step_bytes)
+
+
+def _signing_key(view: CityView, at: datetime) -> int:
+    """The oldest of the published keys that verify now: a device whose list is old knows it, and learns the newer."""
+    micros = to_micros(at)
+    valid = [k.key_id for k in view.card_keys.values() if k.until_micros is None or micros < k.until_micros]
+    if not valid:
+        raise BundleNotBuilt("nenhuma chave da cidade em vigor foi publicada; rode: catraca key rotate")
+    return min(valid)
 
 
 def _compile(

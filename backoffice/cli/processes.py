@@ -24,6 +24,8 @@ from backoffice.settings import Settings
 
 _STOP_S = 20.0
 _POLL_S = 0.2
+_OPTIONS = {"bundle": ("--every", "300")}
+"""Options of a process that `up` starts: lists on board are at most so many seconds older than the register."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -36,7 +38,7 @@ def up() -> None:
     """Roda tudo nesta máquina: Redis, publicação, ingestão, embarques e retaguarda. Ctrl-C encerra."""
     settings = Settings()
     build(settings).engine.dispose()  # the tables are there before the processes ask for them
-    with _redis(settings) as redis_url, _stopping() as stop:
+    with redis_of(settings) as redis_url, stopping() as stop:
         environment = {
             **os.environ,
             "CATRACA_REDIS_URL": redis_url,
@@ -44,9 +46,9 @@ def up() -> None:
         }
         children: dict[str, subprocess.Popen[bytes]] = {}
         try:
-            for name in ("publish", "ingest", "validator", "backoffice"):
+            for name in ("publish", "ingest", "bundle", "validator", "backoffice"):
                 children[name] = subprocess.Popen(
-                    [sys.executable, "-m", "backoffice.cli", name],
+                    [sys.executable, "-m", "backoffice.cli", name, *_OPTIONS.get(name, ())],
                     env=environment,
                     stdin=subprocess.DEVNULL,
                     start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others in order
@@ -101,7 +103,7 @@ def ingest() -> None:
     settings = Settings()
     configure_logs(settings)
     office = build(settings)
-    with _redis(settings) as redis_url, _stopping() as stop:
+    with redis_of(settings) as redis_url, stopping() as stop:
         run_ingest(office.engine, redis_url, law_of(settings), office.clock, stop)
     office.engine.dispose()
 
@@ -116,13 +118,13 @@ def publish(
     configure_logs(settings)
     office = build(settings)
     law = law_of(settings)
-    with _redis(settings) as redis_url:
+    with redis_of(settings) as redis_url:
         if rebuild:
-            with _bar("reconstruindo") as advance:
+            with progress_bar("reconstruindo") as advance:
                 rebuild_all(office.engine, redis_url, law, office.clock, advance)
             out.print("estado do Redis refeito")
         else:
-            with _stopping() as stop:
+            with stopping() as stop:
                 run_publish(office.engine, redis_url, law, office.clock, stop)
     office.engine.dispose()
 
@@ -147,7 +149,7 @@ def _serve(
     environment = {**os.environ, "CATRACA_DATA_DIR": str(settings.data_dir.absolute())}
     if not needs_redis or settings.redis_url is not None:
         os.execve(sys.executable, command, environment)
-    with _redis(settings) as redis_url, _stopping() as stop:
+    with redis_of(settings) as redis_url, stopping() as stop:
         child = subprocess.Popen(
             command, env={**environment, "CATRACA_REDIS_URL": redis_url}, start_new_session=True
         )
@@ -160,7 +162,7 @@ def _serve(
 
 
 @contextmanager
-def _redis(settings: Settings) -> Iterator[str]:
+def redis_of(settings: Settings) -> Iterator[str]:
     """The address of Redis; our own is found running, or started and ended with this process."""
     if settings.redis_url is not None:
         yield settings.redis_url
@@ -170,7 +172,7 @@ def _redis(settings: Settings) -> Iterator[str]:
 
 
 @contextmanager
-def _stopping() -> Iterator[threading.Event]:
+def stopping() -> Iterator[threading.Event]:
     """An event that SIGTERM and Ctrl-C set."""
     stop = threading.Event()
     before = {
@@ -207,7 +209,8 @@ def _end(children: dict[str, "subprocess.Popen[bytes]"]) -> None:
 
 
 @contextmanager
-def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on the terminal, and what tells it how many of how many are done."""
     with Progress(TextColumn(what), BarColumn(), MofNCompleteColumn(), console=err) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -48,12 +48,11 @@ def build(
     *,
     policy: OfflinePolicy | None = None,
     signer: TestSigner | None = None,
-    key_id: int = 1,
 ) -> Built:
     """Build the bundle of these holders."""
     with RedisLink(url) as link:
         return build_bundle(
-            BundleStore(link), holders, policy or policy_from(None), signer or TestSigner(), key_id, at
+            BundleStore(link), holders, policy or policy_from(None), signer or TestSigner(), at
         )
 
 

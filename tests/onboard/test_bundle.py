@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -30,7 +31,7 @@ from validator.domain.usage import Usage
 from validator.domain.vocabulary import Category
 from validator.onboard.city_store import CityStore
 from validator.onboard.download import Synced
-from validator.records.bundle import CHUNK_BYTES, unpack_listed
+from validator.records.bundle import CHUNK_BYTES, offer_signed_bytes, unpack_listed
 from validator.records.city import CardKeyRecord, pack_city
 from validator.records.codes import CardState
 from validator.records.keys import CITY, usage_key
@@ -239,10 +240,20 @@ def test_a_rotated_key_is_learnt_from_the_bundle_and_the_old_one_ends(
     build(city, redis_url, [])
     fetch(store, RedisGet(city))
 
-    build(city, redis_url, [], NOW + timedelta(hours=2))
-    assert fetch(store, RedisGet(city))[0] is Synced.REFUSED
-    build(city, redis_url, [], NOW + timedelta(hours=2), signer=TestSigner(new_key), key_id=2)
+    old = RedisGet(city)("/v1/sync?have=0").body
+    build(city, redis_url, [], NOW + timedelta(hours=2), signer=TestSigner(new_key))
     assert fetch(store, RedisGet(city))[0] is Synced.CONFIRMED
+    offer = msgspec.json.decode(old)
+    retired = RedisGet(city)
+    retired.alter = lambda _path, body: msgspec.json.encode(
+        msgspec.json.decode(body)
+        | {
+            "signature": CITY_KEY.sign(offer_signed_bytes(msgspec.json.decode(body)["offer"])).hex(),
+            "key_id": 1,
+        }
+    )
+    assert offer["key_id"] == 1
+    assert fetch(store, retired)[0] is Synced.REFUSED
 
 
 def test_the_list_does_not_tell_who_is_in_special_education(
