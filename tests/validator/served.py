@@ -61,14 +61,19 @@ def served(redis_url: str, folder: Path, *, wait_ready: bool = True, **settings:
     process = start_service(redis_url, folder, port, **settings)
     address = f"http://127.0.0.1:{port}"
     try:
-        _wait(process, address, "ready" if wait_ready else "live", folder / f"service-{port}.log")
+        wait_for(process, address, "ready" if wait_ready else "live", folder / f"service-{port}.log")
         yield address
     finally:
         process.terminate()
         process.wait(15)
 
 
-def _wait(process: subprocess.Popen[bytes], address: str, what: str, log: Path) -> None:
+def wait_for(process: subprocess.Popen[bytes], address: str, what: str, log: Path) -> None:
+    """Wait until the service says that it is live, or ready.
+
+    Raises:
+        ServiceDidNotStart: it ended, or took too long.
+    """
     deadline = time.monotonic() + _START_S
     while True:
         with contextlib.suppress(httpx2.HTTPError):
