@@ -56,7 +56,8 @@ class Life:
 
     def __init__(self, folder: Path, service: str, chance: random.Random, lines: list[str]) -> None:
         command = [sys.executable, "-m", "validator.onboard", "--dir", str(folder), "--service", service]
-        self._errors = (folder / "agent.log").open("ab")
+        self._log = folder / "agent.log"
+        self._errors = self._log.open("ab")
         self.process = subprocess.Popen(
             [*command, "--line", "102", "--vehicle", "1207", "run"],
             stdin=subprocess.PIPE,
@@ -93,10 +94,15 @@ class Life:
                 self.first.put(None)
 
     def wait_for_first(self) -> None:
-        try:
-            self.first.get(timeout=30)
-        except queue.Empty:
-            raise AssertionError("the agent showed nothing for 30 seconds") from None
+        for _ in range(600):
+            try:
+                self.first.get(timeout=0.1)
+                return
+            except queue.Empty:
+                assert self.process.poll() is None, (
+                    f"the agent ended by itself: {self._log.read_text()[-2000:]}"
+                )
+        raise AssertionError(f"the agent showed nothing for a minute: {self._log.read_text()[-2000:]}")
 
     def kill(self) -> list[dict[str, Any]]:
         """Kill it now; all that it has shown."""
