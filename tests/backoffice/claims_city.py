@@ -34,6 +34,7 @@ class ClaimsCity:
     engine: Engine
     rows: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     seqs: dict[str, int] = field(default_factory=dict)
+    covered: dict[str, int] = field(default_factory=dict)
     boardings: int = 0
     holders: int = 0
     ids: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
@@ -149,78 +150,46 @@ class ClaimsCity:
         *,
         holder: str | None = None,
         device: str = "d-azul",
-        line: str = "101",
-        vehicle: str = "1201",
         category: str | None = "STUDENT_50",
         ride_class: str | None = "HALF",
         purse: str | None = None,
-        medium: str = "card",
-        keyed: str | None = None,
         refused: str | None = None,
         offline: bool = False,
         released: bool | None = True,
         annulled_after: float | None = None,
         received: datetime | None = None,
-        flags: int = 0,
-        revision: int = 1,
-        continues: str | None = None,
-        card: tuple[int, int] | None = None,
-        turnstile: str = "TURN",
+        **seen: Any,
     ) -> str:
-        """One tap of a device, with its release and perhaps its annulment."""
+        """One tap of a device, with its release and perhaps its annulment; `seen` are other fields of the row."""
         self.boardings += 1
-        boarding_id = str(uuid.UUID(int=(self.boardings << 64) + 7))
-        received = received or when
-        month = month_of(civil_date(when))
-        common = {"device": device, "epoch": 1, "digest": HASH, "shard": 0, "generation": 1, "commit_no": 1}
-        seq = self._seq(device)
-        self.add(
-            "tap_keys", device=device, epoch=1, seq=seq, kind="BOARDING", boarding_id=boarding_id, month=month
-        )
-        self.add(
-            "boardings",
-            **common,
-            seq=seq,
-            month=month,
-            kind="BOARDING" if refused is None else "REFUSAL",
-            boarding_id=boarding_id,
-            received_at=received,
-            batch=offline,
-            occurred_at=when,
-            dated_at=when,
-            line=line,
-            vehicle=vehicle,
-            medium=medium,
-            keyed=keyed,
-            tendered_cents=1000 if medium == "cash" else None,
-            holder=holder,
-            card_number=None if card is None else card[0],
-            card_issue=None if card is None else card[1],
-            revision=revision if holder else None,
-            reason=refused or "OK",
-            category=None if refused else category,
-            fare_cents=0,
-            rider_cents=0,
-            city_cents=0,
-            operator_cents=0,
-            change_cents=0,
-            turnstile="HOLD" if refused else turnstile,
-            continues=continues,
-            flags=flags,
-        )
-        cites = {"boarding_id": boarding_id, "received_at": received, "holder": holder, "flags": 0, **common}
+        cites = {
+            "boarding_id": str(uuid.UUID(int=(self.boardings << 64) + 7)),
+            "received_at": received or when,
+            "holder": holder,
+            **of_device(device),
+        }
+        row = {
+            **cites,
+            "seq": self._seq(device),
+            "month": month_of(civil_date(when)),
+            "batch": offline,
+            "occurred_at": when,
+            "dated_at": when,
+            "category": None if refused else category,
+            **ANSWER,
+            **({"kind": "REFUSAL", "reason": refused, "turnstile": "HOLD"} if refused else {}),
+            **_seen(seen, holder),
+        }
+        self.add("boardings", **row)
+        key = ("device", "epoch", "seq", "kind", "boarding_id", "month")
+        self.add("tap_keys", **{name: row[name] for name in key})
         if released is not None:
-            cites_release = {
-                "released": released,
-                "ride_class": ride_class,
-                "purse": purse,
-                "online": not offline,
-            }
-            self.add("releases", seq=self._seq(device), **cites, **cites_release)
+            release = {"released": released, "ride_class": ride_class, "purse": purse, "online": not offline}
+            self.add("releases", seq=self._seq(device), **cites, **release)
         if annulled_after is not None:
             annulled_at = when + timedelta(seconds=annulled_after)
             self.add("annulments", seq=self._seq(device), **cites, batch=offline, occurred_at=annulled_at)
-        return boarding_id
+        return str(cites["boarding_id"])
 
     def cash(self, when: datetime, **options: Any) -> str:
         return self.tap(when, category="FULL", ride_class="FULL", medium="cash", **options)
@@ -245,6 +214,9 @@ class ClaimsCity:
 
     def cover(self, heads_at: datetime = LONG_AGO) -> None:
         for device, seq in self.seqs.items():
+            if self.covered.get(device) == seq:
+                continue
+            self.covered[device] = seq
             head = hashlib.sha256(f"{device}{seq}".encode()).digest()
             self.register(
                 "signed_heads",
@@ -260,10 +232,14 @@ class ClaimsCity:
 
 
 def make_claims_city(database_url: str) -> ClaimsCity:
-    """Two operators with a line and a bus each, staff, a school, and fares since 2023."""
+    """A city in an empty database."""
     engine = make_engine(database_url)
     all_tables().create_all(engine)
-    city = ClaimsCity(engine)
+    return fill_claims_city(ClaimsCity(engine))
+
+
+def fill_claims_city(city: ClaimsCity) -> ClaimsCity:
+    """Two operators with lines and buses, staff, a school, and fares since 2023."""
     add = city.register
     for number, login in ((1, "clerk"), (2, "manager")):
         add(
@@ -277,6 +253,44 @@ def make_claims_city(database_url: str) -> ClaimsCity:
             recorded_at=LONG_AGO,
         )
     add("acts", id=1, kind="DECREE", number="9.001", signed_on=date(2023, 10, 10), recorded_at=LONG_AGO)
+    _add_fleet(city)
+    add(
+        "fares",
+        id=1,
+        network="URBAN",
+        first_day=date(2023, 10, 16),
+        cents=450,
+        act_id=1,
+        recorded_at=LONG_AGO,
+    )
+    add(
+        "fares",
+        id=2,
+        network="INTERIOR",
+        first_day=date(2018, 6, 17),
+        cents=700,
+        act_id=1,
+        recorded_at=LONG_AGO,
+    )
+    add("schools", id=1, name="Escola", network="PUBLIC_STATE", recorded_at=LONG_AGO)
+    add("holders", id=999, hot_id="f" * 16, revision=1, published_revision=1, created_at=LONG_AGO)
+    add(
+        "enrolments",
+        id=1,
+        holder_id=999,
+        school_id=1,
+        first_day=date(2026, 1, 1),
+        last_day=date(2026, 12, 20),
+        passes_per_day=2,
+        recorded_by=1,
+        recorded_at=LONG_AGO,
+    )
+    return city
+
+
+def _add_fleet(city: ClaimsCity) -> None:
+    """Operators azul and verde, lines 101 and 901 of the one and 202 of the other, their buses and devices."""
+    add = city.register
     names = {"azul": "Viação Azul Ltda.", "verde": '=São João; "Verde"'}
     for number, (code, name) in enumerate(names.items(), start=1):
         document = f"{number}2ABC34501DE35"
@@ -310,38 +324,45 @@ def make_claims_city(database_url: str) -> ClaimsCity:
         add(
             "devices", id=device, operator_id=operator, revision=1, published_revision=1, recorded_at=LONG_AGO
         )
-    add(
-        "fares",
-        id=1,
-        network="URBAN",
-        first_day=date(2023, 10, 16),
-        cents=450,
-        act_id=1,
-        recorded_at=LONG_AGO,
-    )
-    add(
-        "fares",
-        id=2,
-        network="INTERIOR",
-        first_day=date(2018, 6, 17),
-        cents=700,
-        act_id=1,
-        recorded_at=LONG_AGO,
-    )
-    add("schools", id=1, name="Escola", network="PUBLIC_STATE", recorded_at=LONG_AGO)
-    add("holders", id=999, hot_id="f" * 16, revision=1, published_revision=1, created_at=LONG_AGO)
-    add(
-        "enrolments",
-        id=1,
-        holder_id=999,
-        school_id=1,
-        first_day=date(2026, 1, 1),
-        last_day=date(2026, 12, 20),
-        passes_per_day=2,
-        recorded_by=1,
-        recorded_at=LONG_AGO,
-    )
-    return city
+
+
+def of_device(device: str) -> dict[str, Any]:
+    """What every row of a device's journal has."""
+    return {
+        "device": device,
+        "epoch": 1,
+        "digest": HASH,
+        "flags": 0,
+        "shard": 0,
+        "generation": 1,
+        "commit_no": 1,
+    }
+
+
+ANSWER = {
+    "kind": "BOARDING",
+    "reason": "OK",
+    "turnstile": "TURN",
+    **dict.fromkeys(("fare_cents", "rider_cents", "city_cents", "operator_cents", "change_cents"), 0),
+}
+"""What the journal says of an accepted tap; rating reads none of the amounts."""
+
+
+def _seen(fields: dict[str, Any], holder: str | None) -> dict[str, Any]:
+    """What the reader saw: a card on line 101 in vehicle 1201 where nothing else is said."""
+    number, issue = fields.pop("card", None) or (None, None)
+    seen = {
+        "line": "101",
+        "vehicle": "1201",
+        "medium": "card",
+        "keyed": None,
+        "card_number": number,
+        "card_issue": issue,
+        "revision": 1 if holder else None,
+        "continues": None,
+        **fields,
+    }
+    return seen | {"tendered_cents": 1000 if seen["medium"] == "cash" else None}
 
 
 QUARANTINED = Flag.CLOCK_QUARANTINE.value

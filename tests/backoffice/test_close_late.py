@@ -1,6 +1,5 @@
 """After a closing: complementary claims for what came or was settled later, reversals of what was taken back."""
 
-import json
 from collections.abc import Iterator
 from datetime import date
 from typing import Any
@@ -12,7 +11,7 @@ from backoffice.application.close_month import ClosedMonth
 from backoffice.application.errors import NotFound
 from backoffice.persistence.base import reading
 from backoffice.persistence.claims import ClaimEntryRow, RatedRow
-from tests.backoffice.claims_city import CLOSING, HASH, LONG_AGO, ClaimsCity, at, make_claims_city
+from tests.backoffice.claims_city import CLOSING, HASH, ClaimsCity, at, make_claims_city
 from tests.backoffice.claims_month import MARCH, close, close_rest, documents, excluded
 from validator.domain.service_time import Month
 
@@ -299,5 +298,3 @@ def test_the_documents_of_a_closing_hold_no_pseudonym_of_the_hot_state(city: Cla
     closed = close(city, when=CLOSING)
 
     assert all(holder not in claim.document for claim in closed.claims)
-    assert json.loads(closed.claims[0].document)["annex"]["rows"] == 1
-    assert LONG_AGO < CLOSING
