@@ -6,12 +6,16 @@ from datetime import timedelta
 import pytest
 
 from tests.onboard.conftest import Bus
-from tests.onboard.fleet import build
+from tests.onboard.fleet import DEVICE_KEY, build
 from tests.onboard.wire import Wire
 from tests.validator.seeded_city import NOW, SeededCity
 from validator.onboard.download import Synced
+from validator.onboard.journal import Installation
+from validator.onboard.keys import public_half, verify
 from validator.onboard.uploader import Uploaded
 from validator.records.codes import DeviceState, EntryKind, Flag
+from validator.records.device_messages import head_message
+from validator.records.journal import unpack_head
 
 pytestmark = pytest.mark.hot_state
 
@@ -138,16 +142,16 @@ def test_what_is_not_durable_after_a_minute_is_sent_again(city: SeededCity, redi
     uploader = bus.parts.uplink.uploader
     bus.tap(card)
     bus.parts.uplink.upload_all()
-    assert uploader.upload_next() is Uploaded.NOTHING
+    assert uploader.upload_next(1) is Uploaded.NOTHING
 
     bus.now += timedelta(seconds=61)
-    assert uploader.upload_next() is Uploaded.TAKEN
+    assert uploader.upload_next(1) is Uploaded.TAKEN
     city.durable(city.devices["val-1"], 2)
     bus.now += timedelta(seconds=61)
-    assert uploader.upload_next() is Uploaded.TAKEN
+    assert uploader.upload_next(1) is Uploaded.TAKEN
     assert uploader.owes() == 0
     bus.now += timedelta(seconds=61)
-    assert uploader.upload_next() is Uploaded.NOTHING
+    assert uploader.upload_next(1) is Uploaded.NOTHING
     assert set(kinds(city)) == {(EntryKind.BOARDING, 1), (EntryKind.RELEASE, 2)}
     assert city.usage(HOLDER).used == {"STUDENT": 1}
 
@@ -220,3 +224,45 @@ def test_an_epoch_is_closed_with_a_signed_head_when_the_device_leaves_service(
     installation = bus.parts.journal.installation()
     assert installation is not None
     assert installation.closed
+
+
+def test_a_reinstalled_device_delivers_and_closes_its_earlier_epoch(
+    city: SeededCity, redis_url: str, bus: Bus, wire: Wire
+):
+    card = listed(city, redis_url, bus)
+    wire.sever()
+    bus.tap(card)
+    wire.mend()
+    new_key = bytes(range(32))
+    device = city.device(epoch=2, public_key=public_half(new_key))
+    bus.parts.journal.install(Installation("val-1", 2, new_key, device.token), NOW)
+
+    bus.tap('{"tap":{"kind":"cash","tendered_cents":450}}')
+    bus.parts.uplink.upload_all()
+    heads = [unpack_head(e.raw) for e in city.journal() if e.kind == EntryKind.HEAD and e.raw is not None]
+
+    assert sorted((e.epoch, e.seq) for e in city.journal() if e.kind != EntryKind.HEAD) == [
+        (1, 1),
+        (1, 2),
+        (2, 1),
+        (2, 2),
+    ]
+    old = next(head for head in heads if head.closing)
+    signed = head_message("val-1", 1, 2, old.head, closing=True)
+    assert verify(public_half(DEVICE_KEY), old.signature, signed)
+
+
+def test_an_epoch_that_the_service_does_not_take_holds_up_no_other(
+    city: SeededCity, redis_url: str, bus: Bus
+):
+    """The register never issued epoch 2, as after an older copy of its database was put back."""
+    card = listed(city, redis_url, bus)
+    bus.parts.uplink.state.online = False
+    bus.tap(card)
+    bus.parts.journal.install(Installation("val-1", 2, bytes(range(32)), "val-1.a-secret-of-tests"), NOW)
+    bus.tap(card)
+
+    bus.parts.uplink.upload_all()
+
+    assert kinds(city) == [(EntryKind.BOARDING, 1), (EntryKind.RELEASE, 2)]
+    assert any("época" in line or "422" in line for line in bus.said)

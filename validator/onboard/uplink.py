@@ -176,12 +176,9 @@ class Uplink:
         Raises:
             LinkDown: no answer came.
         """
-        while not self._stopping.is_set():
-            result = self.uploader.upload_next()
-            if result in (Uploaded.LATER, Uploaded.REFUSED):
-                self._say(self.uploader.problem)
-            if result in (Uploaded.NOTHING, Uploaded.LATER):
-                break
+        result = self.uploader.upload(self._stopping.is_set)
+        if result in (Uploaded.LATER, Uploaded.REFUSED):
+            self._say(self.uploader.problem)
         if self.uploader.behind:
             self._say(
                 "o diário é mais antigo que o do serviço: reinstale o validador (catraca onboard enrol)"

@@ -35,6 +35,9 @@ class Uploaded(StrEnum):
     """The service does not take it as it is; it is tried again in smaller pieces."""
 
 
+_WORST_FIRST = (Uploaded.LATER, Uploaded.REFUSED, Uploaded.TAKEN, Uploaded.NOTHING)
+
+
 @dataclass(slots=True)
 class _Progress:
     """How far an epoch was sent since this process began; all of it can be lost.
@@ -71,22 +74,33 @@ class Uploader:
         self.behind = False
         """Whether the service has more of this epoch than the journal: an older copy was put back."""
 
-    def upload_next(self) -> Uploaded:
-        """Send the next batch of the oldest epoch that owes one.
+    def upload(self, stopping: Callable[[], bool] = lambda: False) -> Uploaded:
+        """Send what every epoch owes, oldest first. An epoch that the service cannot take holds up no other.
+
+        Returns the worst that an epoch came to, `NOTHING` where none owed anything.
 
         Raises:
             LinkDown: no answer came.
         """
-        epochs = self._journal.epochs()
-        for epoch in epochs:
-            installation = self._journal.installation(epoch)
-            if installation is None or installation.closed:
-                continue
-            closing = self.closing or epoch != epochs[-1]
-            batch = self._next(installation, closing=closing)
-            if batch is not None:
-                return self._send(batch)
-        return Uploaded.NOTHING
+        results = [Uploaded.NOTHING]
+        for epoch in self._journal.epochs():
+            result = Uploaded.REFUSED
+            while result in (Uploaded.TAKEN, Uploaded.REFUSED) and not stopping():
+                result = self.upload_next(epoch)
+                results.append(result)
+        return next(r for r in _WORST_FIRST if r in results)
+
+    def upload_next(self, epoch: int) -> Uploaded:
+        """Send the next batch of an epoch.
+
+        Raises:
+            LinkDown: no answer came.
+        """
+        installation = self._journal.installation(epoch)
+        if installation is None or installation.closed:
+            return Uploaded.NOTHING
+        batch = self._next(installation, closing=self.closing or epoch != self._journal.epochs()[-1])
+        return Uploaded.NOTHING if batch is None else self._send(batch)
 
     def learn(self, epoch: int, durable_seq: int, missing: Sequence[tuple[int, int]]) -> None:
         """Any answer tells what the service has in its database."""
