@@ -1,4 +1,4 @@
-"""What the register and the devices' journals make of a ride: whose it is, and why it may have to wait."""
+"""What register and journals make of a ride: whose it is, why it may wait. Both databases are met in other tests."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -16,8 +16,8 @@ RIDE = "2026-03-10 07:00"
 
 
 @pytest.fixture
-def city(database_url: str) -> Iterator[ClaimsCity]:
-    made = make_claims_city(database_url)
+def city(sqlite_url: str) -> Iterator[ClaimsCity]:
+    made = make_claims_city(sqlite_url)
     yield made
     made.engine.dispose()
 
