@@ -1,5 +1,6 @@
 """The HTTP API of the back office: a router per noun, put together."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -21,6 +22,7 @@ from backoffice.api.body_limit import BodyLimit
 from backoffice.api.openapi import describe_problems
 from backoffice.api.parts import ApiParts
 from backoffice.api.problems import add_problems
+from backoffice.api.request_log import RequestLog
 
 MAX_BODY_BYTES = 256 * 1024
 
@@ -43,6 +45,7 @@ def create_api(parts: ApiParts) -> FastAPI:
     app.state.parts = parts
     add_problems(app)
     app.add_middleware(BodyLimit, most_bytes=MAX_BODY_BYTES)
+    app.add_middleware(RequestLog, elapsed=time.perf_counter)
     for module in (
         health,
         metrics,

@@ -11,7 +11,7 @@ from backoffice.adapters.documents import masked_cpf
 from backoffice.application.changes import log
 from backoffice.application.errors import Forbidden, Invalid
 from backoffice.application.holder_state import holders_as_recorded
-from backoffice.application.register_fields import cpf_of, text_of
+from backoffice.application.register_fields import cpf_of, search_name, text_of
 from backoffice.application.register_holders import life_of, person_of
 from backoffice.application.staff import PersonReader, Registrar, Staff, sees_special_education
 from backoffice.persistence.base import WriteSession
@@ -165,12 +165,12 @@ def find_holders(
         raise Invalid(
             "informe o nome, o CPF ou o número do cartão, um só", "give one of name, cpf, card_number"
         )
-    query = select(PersonRow).order_by(PersonRow.name, PersonRow.holder_id).limit(FOUND_AT_MOST)
+    query = select(PersonRow).order_by(PersonRow.search_name, PersonRow.holder_id).limit(FOUND_AT_MOST)
     if name is not None:
         start = text_of(name, "name")
         if len(start) < 3:
             raise Invalid("name: ao menos três letras", "name: three letters at least")
-        query = query.where(PersonRow.name.istartswith(start, autoescape=True))
+        query = query.where(PersonRow.search_name.startswith(search_name(start), autoescape=True))
     elif cpf is not None:
         plain = cpf_of(cpf)
         query = query.where((PersonRow.cpf == plain) | (PersonRow.guardian_cpf == plain))

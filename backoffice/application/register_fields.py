@@ -33,6 +33,12 @@ def text_of(value: str, field: str, longest: int = 200) -> str:
     return plain
 
 
+def search_name(name: str) -> str:
+    """A name without accents and capitals: `JOÃO` and `João` are found by `joao`."""
+    letters = (sign for sign in unicodedata.normalize("NFKD", name) if not unicodedata.combining(sign))
+    return "".join(letters).casefold()[:400]
+
+
 def optional_text(value: str | None, field: str, longest: int = 200) -> str | None:
     """A text, or None for none or an empty one.
 

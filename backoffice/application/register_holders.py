@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from backoffice.application.changes import change_holder, log, publish_later
 from backoffice.application.errors import Conflict, Forbidden, Invalid, NotFound
 from backoffice.application.ports import Chance
-from backoffice.application.register_fields import cpf_of, day_of, optional_text, text_of
+from backoffice.application.register_fields import cpf_of, day_of, optional_text, search_name, text_of
 from backoffice.application.register_schools import school_of
 from backoffice.application.staff import Registrar, refuse_serving_oneself
 from backoffice.persistence.base import WriteSession
@@ -227,8 +227,10 @@ def _checked(
                 f"this CPF is holder {known}'s own; open that record instead",
                 code="CPF_TAKEN",
             )
+    name = text_of(person.name, "name")
     fields: dict[str, str | int | None] = {
-        "name": text_of(person.name, "name"),
+        "name": name,
+        "search_name": search_name(name),
         "cpf": cpf,
         "guardian_id": person.guardian_id,
         "guardian_name": optional_text(person.guardian_name, "guardian_name"),

@@ -62,7 +62,9 @@ class PersonRow(Base):
     )
 
     holder_id: Mapped[int] = reference("holders.id", primary_key=True)
-    name: Mapped[str] = mapped_column(String(200), index=True)
+    name: Mapped[str] = mapped_column(String(200))
+    search_name: Mapped[str] = mapped_column(String(400), index=True)
+    """The name without accents and capitals, by which it is found."""
     cpf: Mapped[str | None] = mapped_column(String(11), unique=True)
     guardian_id: Mapped[int | None] = reference("holders.id", index=True)
     guardian_name: Mapped[str | None] = mapped_column(String(200))

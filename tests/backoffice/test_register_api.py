@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event, select
+from structlog.testing import capture_logs
 
 from backoffice.api.app import create_api
 from backoffice.api.parts import ApiParts
@@ -310,3 +311,14 @@ def test_the_openapi_document_names_every_address(lite: Api):
 
     assert "/v1/holders/{holder_id}/sales" in document["paths"]
     assert all("{cpf}" not in path and "{name}" not in path for path in document["paths"])
+
+
+def test_a_request_is_one_log_line_without_what_stood_in_the_address(lite: Api):
+    holder = lite.city.holder("Nome Secreto", cpf="111.444.777-35")
+
+    with capture_logs() as lines:
+        lite("clerk", "GET", f"/holders/{holder}", code=200)
+
+    (line,) = [line for line in lines if line["event"] == "request"]
+    assert (line["method"], line["route"], line["status"]) == ("GET", "/v1/holders/{holder_id}", 200)
+    assert "Secreto" not in str(lines)

@@ -383,6 +383,7 @@ CREATE INDEX ix_operator_endings_operator_id ON operator_endings (operator_id);
 CREATE TABLE persons (
 	holder_id INTEGER NOT NULL,
 	name VARCHAR(200) NOT NULL,
+	search_name VARCHAR(400) NOT NULL,
 	cpf VARCHAR(11),
 	guardian_id INTEGER,
 	guardian_name VARCHAR(200),
@@ -403,7 +404,7 @@ CREATE INDEX ix_persons_guardian_cpf ON persons (guardian_cpf);
 
 CREATE INDEX ix_persons_guardian_id ON persons (guardian_id);
 
-CREATE INDEX ix_persons_name ON persons (name);
+CREATE INDEX ix_persons_search_name ON persons (search_name);
 
 CREATE TABLE rated_boardings (
 	boarding_id CHAR(32) NOT NULL,
