@@ -34,6 +34,9 @@ from validator.domain.service_time import SAO_PAULO, Month, month_bounds
 from validator.records.codes import Flag
 from validator.records.usage import pack_usage
 
+LOGIN_LENGTH = 64
+"""Characters that a claim has for who closed it."""
+
 _RATED = Base.metadata.tables[RatedRow.__tablename__]
 _END_STATES = Base.metadata.tables[EndStateRow.__tablename__]
 
@@ -90,11 +93,12 @@ def close_month(
         progress: Told how far it is.
 
     Raises:
-        Invalid: the month is not over at `at`.
+        Invalid: the month is not over at `at`, or nobody is named as who closes.
         Conflict: an earlier month with boardings is still open, or a fare is missing.
         NotFound: no boarding of the month had been received.
     """
     _check_over(month, at)
+    _check_login(by)
     with _closing(engine) as session:
         before = session.scalar(select(ClosingRow).where(ClosingRow.month == month, ClosingRow.part == 1))
         if before is not None:
@@ -122,8 +126,10 @@ def close_late(
 
     Raises:
         NotFound: the month was never closed.
+        Invalid: nobody is named as who closes.
         Conflict: a fare is missing.
     """
+    _check_login(by)
     with _closing(engine) as session:
         part = session.scalar(select(func.max(ClosingRow.part)).where(ClosingRow.month == month))
         if part is None:
@@ -167,26 +173,43 @@ def _check_over(month: Month, at: datetime) -> None:
         )
 
 
+def _check_login(by: str) -> None:
+    if not 1 <= len(by) <= LOGIN_LENGTH:
+        raise Invalid(
+            f"quem fecha é nomeado com 1 a {LOGIN_LENGTH} caracteres",
+            f"by takes 1 to {LOGIN_LENGTH} characters",
+        )
+
+
 def _moment(instant: datetime) -> str:
     return f"{instant.astimezone(SAO_PAULO):%d/%m/%Y %H:%M}"
 
 
 def _check_order(session: Session, month: Month) -> None:
     """Months are closed in their order, since each starts where the one before ended."""
-    closed = select(ClosingRow.month)
-    earlier = session.scalar(
-        select(func.min(BoardingRow.month)).where(
-            BoardingRow.month < month,
-            BoardingRow.month.not_in(closed),
-            BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value) == 0,
-        )
-    )
-    if earlier is not None:
-        raise Conflict(
-            f"a competência {earlier} tem embarques e ainda não foi fechada; feche-a primeiro: "
-            f"catraca claim close {earlier}",
-            f"month {earlier} has boardings and has not been closed yet",
-        )
+    closed = set(session.scalars(select(ClosingRow.month)))
+    for earlier in _months_before(session, month):
+        if earlier not in closed and _has_dated(session, earlier):
+            raise Conflict(
+                f"a competência {earlier} tem embarques e ainda não foi fechada; feche-a primeiro: "
+                f"catraca claim close {earlier}",
+                f"month {earlier} has boardings and has not been closed yet",
+            )
+
+
+def _months_before(session: Session, month: Month) -> Iterator[str]:
+    """The months before one that have boardings, latest first; one look at an index for each, and no scan."""
+    before: str | None = month
+    while before is not None:
+        before = session.scalar(select(func.max(BoardingRow.month)).where(BoardingRow.month < before))
+        if before is not None:
+            yield before
+
+
+def _has_dated(session: Session, month: str) -> bool:
+    undated = BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value)
+    dated = select(BoardingRow.seq).where(BoardingRow.month == month, undated == 0).limit(1)
+    return session.scalar(dated) is not None
 
 
 def _close(
