@@ -26,7 +26,7 @@ class Settings(BaseSettings):
         125, ge=1, le=125, description="Máximo de toques em uma chamada de script ao Redis."
     )
     redis_attempts: int = Field(
-        5, ge=1, le=100, description="Quantas vezes um toque é decidido de novo sob disputa, antes do 503."
+        10, ge=1, le=100, description="Quantas vezes um toque é decidido de novo sob disputa, antes do 503."
     )
     max_taps_in_flight: int = Field(
         512, ge=1, le=100_000, description="Toques em andamento em cada processo; além deles, 503 na hora."

@@ -50,7 +50,7 @@ class Limits:
     reconnect_s: float = 0.1
     lanes: int = 2
     cycle_items: int = 125
-    attempts: int = 5
+    attempts: int = 10
 
 
 class _Group:
