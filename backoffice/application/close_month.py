@@ -188,17 +188,18 @@ def _moment(instant: datetime) -> str:
 def _check_order(session: Session, month: Month) -> None:
     """Months are closed in their order, since each starts where the one before ended."""
     closed = set(session.scalars(select(ClosingRow.month)))
-    for earlier in _months_before(session, month):
-        if earlier not in closed and _has_dated(session, earlier):
-            raise Conflict(
-                f"a competência {earlier} tem embarques e ainda não foi fechada; feche-a primeiro: "
-                f"catraca claim close {earlier}",
-                f"month {earlier} has boardings and has not been closed yet",
-            )
+    left = [m for m in _months_before(session, month) if m not in closed and _has_dated(session, m)]
+    if left:
+        earliest = min(left)
+        raise Conflict(
+            f"a competência {earliest} tem embarques e ainda não foi fechada; feche-a primeiro: "
+            f"catraca claim close {earliest}",
+            f"month {earliest} has boardings and has not been closed yet",
+        )
 
 
 def _months_before(session: Session, month: Month) -> Iterator[str]:
-    """The months before one that have boardings, latest first; one look at an index for each, and no scan."""
+    """The months before one that have boardings, one look at an index for each, and no scan."""
     before: str | None = month
     while before is not None:
         before = session.scalar(select(func.max(BoardingRow.month)).where(BoardingRow.month < before))
