@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 _NUMBER = 0x69_6E_67_65_73_74
 
@@ -43,14 +43,18 @@ class IngestLock:
             return False
         try:
             self._connection.execute(text("SELECT 1"))
-        except DBAPIError:
+        except SQLAlchemyError:
             return False
         return True
 
     def release(self) -> None:
         """Give the lock back."""
         if self._connection is not None:
-            self._connection.invalidate()  # ends the session, and with it the lock
+            try:
+                self._connection.execute(text("SELECT pg_advisory_unlock(:number)"), {"number": _NUMBER})
+            except SQLAlchemyError:
+                pass  # the session is gone, and with it the lock
+            self._connection.invalidate()  # a session that might still hold the lock never goes back to the pool
             self._connection.close()
             self._connection = None
         if self._file is not None:
@@ -58,11 +62,15 @@ class IngestLock:
             self._file = None
 
     def _acquire_advisory(self) -> bool:
-        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        if connection.scalar(text("SELECT pg_try_advisory_lock(:number)"), {"number": _NUMBER}):
-            self._connection = connection
-            return True
-        connection.close()
+        connection = self._engine.connect()
+        try:
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            if connection.scalar(text("SELECT pg_try_advisory_lock(:number)"), {"number": _NUMBER}):
+                self._connection = connection
+                return True
+        finally:
+            if self._connection is None:
+                connection.close()
         return False
 
     def _acquire_file(self) -> bool:

@@ -11,8 +11,14 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-Lost = (redis.ConnectionError, redis.TimeoutError, redis.exceptions.BusyLoadingError, redis.ReadOnlyError)
-"""What is raised when the server is gone, loading, slow, or no longer the master: open a new link."""
+Unavailable = (
+    redis.ConnectionError,
+    redis.TimeoutError,
+    redis.exceptions.BusyLoadingError,
+    redis.ReadOnlyError,
+    redis.exceptions.OutOfMemoryError,
+)
+"""Raised when the server is gone, loading, slow, no longer the master, or without memory: wait, open a new link."""
 
 
 class RedisLink:
@@ -27,7 +33,7 @@ class RedisLink:
         """Connect.
 
         Raises:
-            redis.RedisError: one of `Lost`, or a server that refuses us.
+            redis.RedisError: one of `Unavailable`, or a server that refuses us.
         """
         self._connected = False
         self.client: Any = redis.Redis.from_url(

@@ -11,16 +11,16 @@ from datetime import datetime
 
 import structlog
 from sqlalchemy import Engine
-from sqlalchemy.exc import OperationalError
 
 from backoffice.adapters.hot_state import HotState, ShardState
 from backoffice.adapters.ingest_lock import IngestLock
 from backoffice.adapters.journal_stream import StreamItem, read_streams, trim_commands, waiting
-from backoffice.adapters.redis_link import Lost, RedisLink
+from backoffice.adapters.redis_link import RedisLink, Unavailable
 from backoffice.application.ingest_write import JournalWriter, OtherIngester, Position, Round
 from backoffice.application.publish import Law
 from backoffice.application.rebuild import Progress, Rebuilder, load_positions, no_progress
 from backoffice.application.verify_hot_state import repair_register, shards_without_usage
+from backoffice.persistence.bulk import DatabaseAway
 from validator.records.keys import SHARDS
 
 _log = structlog.get_logger("catraca.ingest")
@@ -232,7 +232,7 @@ def run_ingest(
                     continue
                 with RedisLink(redis_url) as link:
                     _follow(Ingester(engine, HotState(link), law, clock, counted), stop, poll_s)
-            except (*Lost, OperationalError) as error:
+            except (*Unavailable, *DatabaseAway) as error:
                 _log.warning("ingester_waits", why=str(error).splitlines()[0])
                 stop.wait(_AWAY_PAUSE_S)
             except OtherIngester as error:

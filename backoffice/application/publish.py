@@ -12,11 +12,10 @@ from typing import Any
 
 import structlog
 from sqlalchemy import Engine, select, update
-from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from backoffice.adapters.hot_state import HotState, Publication
-from backoffice.adapters.redis_link import Lost, RedisLink
+from backoffice.adapters.redis_link import RedisLink, Unavailable
 from backoffice.application.changes import change_city
 from backoffice.application.publish_records import (
     city_record,
@@ -25,6 +24,7 @@ from backoffice.application.publish_records import (
     packed_city,
 )
 from backoffice.persistence.base import reading, writing
+from backoffice.persistence.bulk import DatabaseAway
 from backoffice.persistence.city import CityRow
 from backoffice.persistence.devices import DeviceRow
 from backoffice.persistence.holders import HolderRow
@@ -214,6 +214,6 @@ def run_publish(
                 while not stop.is_set():
                     if publisher.publish_waiting(hot) == 0:
                         stop.wait(poll_s)
-        except (*Lost, OperationalError) as error:
+        except (*Unavailable, *DatabaseAway) as error:
             _log.warning("publisher_waits", why=str(error).splitlines()[0])
             stop.wait(_AWAY_PAUSE_S)

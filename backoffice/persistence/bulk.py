@@ -5,7 +5,7 @@ from typing import Any
 
 import psycopg
 from sqlalchemy import Table, insert
-from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, OperationalError
 
 from backoffice.persistence.base import WriteSession
 
@@ -14,6 +14,10 @@ DuplicateRow = (IntegrityError, psycopg.IntegrityError)
 
 UnfitRow = (DataError, psycopg.DataError)
 """A value that a column does not take."""
+
+
+DatabaseAway = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
+"""The database is gone, or gave a transaction up; COPY raises the driver's own. Try again later."""
 
 
 def insert_rows(session: WriteSession, table: Table, rows: Sequence[dict[str, Any]]) -> None:

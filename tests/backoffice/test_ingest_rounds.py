@@ -1,5 +1,8 @@
 """Rounds of ingest: bounded, trimmed, by one process, also when Redis has no memory left."""
 
+import gc
+import threading
+
 import pytest
 from sqlalchemy import Engine, text
 
@@ -7,7 +10,7 @@ from backoffice.adapters.hot_state import HotState
 from backoffice.adapters.ingest_lock import IngestLock
 from backoffice.adapters.journal_stream import Waiting, waiting
 from backoffice.adapters.redis_link import RedisLink
-from backoffice.application.ingest import COUNT, Ingester
+from backoffice.application.ingest import COUNT, Ingester, run_ingest
 from backoffice.application.ingest_write import OtherIngester
 from backoffice.persistence.journal import (
     BoardingRow,
@@ -112,3 +115,37 @@ def test_boardings_of_a_month_lie_in_its_partition(postgres_url: str, redis_url:
         ).all()
     assert [tuple(row) for row in where] == [(1, "boardings_2026_03"), (2, "boardings_default")]
     engine.dispose()
+
+
+# A connection that is thrown out while SQLAlchemy is still setting it up is left to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_database_that_throws_everybody_out_is_waited_for(postgres_url: str, redis_url: str) -> None:
+    engine, stop = database(postgres_url), threading.Event()
+    runner = threading.Thread(
+        target=run_ingest, args=(engine, redis_url, packaged(), clock, stop), kwargs={"poll_s": 0.01}
+    )
+    runner.start()
+    bus = SmallValidator(redis_url)
+    try:
+        for seq in range(1, 30):
+            if seq % 15 == 7:
+                with engine.connect() as connection:
+                    connection.execute(
+                        text(
+                            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                        )
+                    )
+            bus.commit(boarding("v-1", seq))
+            stop.wait(0.02)
+        for _ in range(500):
+            if durable(bus, "v-1").durable_seq == 29:
+                break
+            stop.wait(0.02)
+    finally:
+        stop.set()
+        runner.join(30)
+    assert durable(bus, "v-1") == DurableRecord(29, 29)
+    assert count(engine, BoardingRow) == 29
+    engine.dispose()
+    gc.collect()
