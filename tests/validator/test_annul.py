@@ -87,9 +87,11 @@ async def test_a_boarding_nobody_knows_is_a_row_and_a_refusal(city: SeededCity, 
     assert entry.flags == Flag.SEEN_GONE
 
 
-async def test_a_refused_boarding_cannot_be_annulled(city: SeededCity, service: Service):
+async def test_a_rider_who_was_refused_and_held_cannot_be_annulled(city: SeededCity, service: Service):
     device, card = city.device(), city.student(passes=0)
-    await service.board(device, device.tap(1, card.medium))
+    device.tap(1, card.medium)
+    device.release(1, released=False)
+    await service.batch(device)
 
     answer = await service.post(device, ADDRESS, device.annul(1))
 
