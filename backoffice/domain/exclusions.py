@@ -32,6 +32,8 @@ class ExclusionReason(StrEnum):
     OVER_CAP = "OVER_CAP"
     NO_PASSES = "NO_PASSES"
     PASSBACK = "PASSBACK"
+    INSUFFICIENT_TENDER = "INSUFFICIENT_TENDER"
+    CHANGE_ABOVE_LIMIT = "CHANGE_ABOVE_LIMIT"
 
     LINE_UNSETTLED = "LINE_UNSETTLED"
     LINE_UNKNOWN = "LINE_UNKNOWN"
@@ -68,6 +70,8 @@ _SENTENCES = {
     ExclusionReason.OVER_CAP: "Acima do limite mensal de embarques com meia passagem da pessoa.",
     ExclusionReason.NO_PASSES: "Sem passes comprados na data do embarque.",
     ExclusionReason.PASSBACK: "Segundo uso do direito pessoal no mesmo veículo em poucos minutos.",
+    ExclusionReason.INSUFFICIENT_TENDER: "O valor entregue era menor que a tarifa.",
+    ExclusionReason.CHANGE_ABOVE_LIMIT: "O troco passava de dez vezes a tarifa.",
     ExclusionReason.LINE_UNSETTLED: "Linha desconhecida ou de outra operadora; aguarda decisão.",
     ExclusionReason.LINE_UNKNOWN: "Linha desconhecida na data do embarque.",
     ExclusionReason.VEHICLE_UNSETTLED: "Veículo desconhecido ou de outra operadora; aguarda decisão.",

@@ -16,7 +16,6 @@ from validator.domain.usage import Usage
 from validator.domain.vocabulary import (
     Category,
     FareMedium,
-    MediumKind,
     Network,
     Product,
     RideClass,
@@ -80,7 +79,7 @@ def _judge_on(holder: Holder | None, ride: Ride, usage: Usage, city: City, law: 
     if fare == 0:
         return _by_law(decide(tap, holder, usage, city), ride, holder, usage, ZERO)
     ride_class = None if ride.release is None else ride.release.ride_class
-    if tap.medium.kind is MediumKind.CASH or ride_class is RideClass.FULL:
+    if ride_class is RideClass.FULL:
         return _paid_in_money(tap, law)
     if holder is None or tap.medium.category is not None:
         return _by_law(decide(tap, holder, usage, city), ride, holder, usage, fare or ZERO)
@@ -190,7 +189,7 @@ def _pass_given(ride: Ride, holder: Holder, usage: Usage) -> tuple[Purse, Cents,
 
 
 def _paid_in_money(tap: Tap, law: LawOfDay) -> Judged:
-    """Full fare in money: the rider paid it all, whatever he tendered."""
+    """Full fare in money: who was let in on it paid it all, whatever he tendered and whatever his card was answered."""
     rule = law.rules[Category.FULL]
     price = law.fare_cents(tap.network, tap.line, FareMedium.CASH) or ZERO
     accepted = Accepted(Category.FULL, rule, price, price, ZERO, ZERO, rule.turnstile)
