@@ -16,6 +16,7 @@ from backoffice.api import (
     health,
     metrics,
     people_routes,
+    quarantine_routes,
     reserved_routes,
 )
 from backoffice.api.body_limit import BodyLimit
@@ -56,6 +57,7 @@ def create_api(parts: ApiParts) -> FastAPI:
         people_routes,
         desk_routes,
         admin_routes,
+        quarantine_routes,
         reserved_routes,
     ):
         app.include_router(module.router)

@@ -6,11 +6,13 @@ A page holds some hundreds of holders, or some thousands of boardings of nobody,
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, func, select, tuple_
 from sqlalchemy.orm import Session
 
+from backoffice.application.date_boarding import datings_until
 from backoffice.persistence.journal import AnnulmentRow, BoardingRow, ReleaseRow, TapKeyRow
 from validator.domain.service_time import Month, month_bounds
 from validator.records.codes import Flag
@@ -111,11 +113,12 @@ class JournalMonth:
         self.month = month
         self._session = session
         self._closed_at = closed_at
+        self._datings = {dating.boarding_id: dating for dating in datings_until(session, closed_at)}
 
     def count(self) -> int:
         """How many dated boardings there are."""
         counted = select(func.count()).where(BoardingRow.month == self.month, *self._in_time())
-        return self._session.scalar(counted) or 0
+        return (self._session.scalar(counted) or 0) + len(self._dated_by_a_person)
 
     def holders(self) -> list[str]:
         """The hot ids of all holders with boardings in the month, in order."""
@@ -124,14 +127,15 @@ class JournalMonth:
             .where(BoardingRow.month == self.month, BoardingRow.holder.is_not(None), *self._in_time())
             .distinct()
         )
-        return sorted(holder for holder in rows if holder is not None)
+        dated = {row.holder for row in self._dated_by_a_person}
+        return sorted(holder for holder in {*rows, *dated} if holder is not None)
 
     def of_holders(self, holders: list[str]) -> dict[str, list[JournalRow]]:
         """The boardings of some holders."""
         found: dict[str, list[JournalRow]] = {holder: [] for holder in holders}
         dated = [BoardingRow.month == self.month, BoardingRow.holder.in_(holders), *self._in_time()]
-        for row in self._read(self._statement(dated)):
-            if row.holder is not None:
+        for row in (*self._read(self._statement(dated)), *self._dated_by_a_person):
+            if row.holder in found:
                 found[row.holder].append(row)
         return found
 
@@ -149,18 +153,40 @@ class JournalMonth:
                 .limit(ROWS_A_PAGE)
             ).all()
             if not keys:
-                return
+                break
             last = keys[-1]
             upto = [*page, key <= (last.device, last.epoch, last.seq)]
             yield self._read(self._statement(upto))
             after = (last.device, last.epoch, last.seq)
+        nobodys = [row for row in self._dated_by_a_person if row.holder is None]
+        if nobodys:
+            yield nobodys
 
     def undated(self) -> list[JournalRow]:
         """The boardings without a believable instant that were received in the month, whatever month they name."""
         first, after = month_bounds(self.month)
         flag = BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value) != 0
         received = [BoardingRow.received_at >= first, BoardingRow.received_at < after]
-        return self._read(self._statement([flag, *received, BoardingRow.received_at <= self._closed_at]))
+        rows = self._read(self._statement([flag, *received, BoardingRow.received_at <= self._closed_at]))
+        return [row for row in rows if row.boarding_id not in self._datings]
+
+    @cached_property
+    def _dated_by_a_person(self) -> list[JournalRow]:
+        """Boardings in quarantine that a person has dated into this month, with that instant in place of their own."""
+        datings = [dating for dating in self._datings.values() if dating.month_dated == self.month]
+        rows: list[JournalRow] = []
+        for dating in datings:
+            place = [
+                BoardingRow.month == dating.month,
+                BoardingRow.device == dating.device,
+                BoardingRow.epoch == dating.epoch,
+                BoardingRow.seq == dating.seq,
+                BoardingRow.received_at <= self._closed_at,
+            ]
+            for row in self._read(self._statement(place)):
+                flags = row.flags & ~Flag.CLOCK_QUARANTINE.value
+                rows.append(row._replace(dated_at=dating.dated_at, month=self.month, flags=flags))
+        return rows
 
     def cited(self, boarding_ids: Iterable[str]) -> dict[str, Cited]:
         """Boardings of any month by id; those that are nowhere are left out."""

@@ -10,7 +10,19 @@ import typer
 
 from backoffice.cli.console import PROBLEMS, say_problem
 
-MODULES = ("processes", "law", "register", "desk", "devices", "onboard", "journal", "imports", "claims", "demo")
+MODULES = (
+    "processes",
+    "law",
+    "register",
+    "desk",
+    "devices",
+    "onboard",
+    "journal",
+    "quarantine",
+    "imports",
+    "claims",
+    "demo",
+)
 """Modules of commands, in the order in which `catraca --help` shows them."""
 
 

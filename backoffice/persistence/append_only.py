@@ -7,6 +7,7 @@ TABLES = (
     "card_issues",
     "card_states",
     "cards",
+    "datings",
     "device_code_uses",
     "device_codes",
     "device_keys",

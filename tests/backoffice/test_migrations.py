@@ -15,6 +15,7 @@ from backoffice.persistence.tables import all_tables
 from tests.backoffice.register_city import RegisterCity
 
 NOT_FILLED = {
+    "datings",
     "device_code_uses",
     "device_codes",
     "breakdowns",

@@ -444,7 +444,7 @@ CREATE TABLE rated_boardings (
 	CONSTRAINT ck_rated_boardings_pass_is_numbered CHECK ((purse IS NULL) = (pass_number IS NULL)),
 	CONSTRAINT fk_rated_boardings_closing_id_month_closings FOREIGN KEY(closing_id) REFERENCES month_closings (id) ON DELETE RESTRICT,
 	CONSTRAINT ck_rated_boardings_verdict CHECK (verdict IN ('billable', 'statistical', 'excluded')),
-	CONSTRAINT ck_rated_boardings_reason CHECK (reason IN ('DUPLICATE', 'ANNULLED', 'CLOCK_INVALID', 'DEVICE_REVOKED', 'TOKEN_INVALID', 'CARD_UNKNOWN', 'CARD_REPLACED', 'CARD_BLOCKED', 'CATEGORY_NOT_KEYABLE', 'RIGHT_NOT_STARTED', 'RIGHT_ENDED', 'RIGHT_SUSPENDED', 'NO_RIGHT', 'NOT_VALID_ON_LINE', 'OVER_CAP', 'NO_PASSES', 'PASSBACK', 'LINE_UNSETTLED', 'LINE_UNKNOWN', 'VEHICLE_UNSETTLED', 'NO_RELEASE', 'NOT_COVERED')),
+	CONSTRAINT ck_rated_boardings_reason CHECK (reason IN ('DUPLICATE', 'ANNULLED', 'CLOCK_INVALID', 'DEVICE_REVOKED', 'TOKEN_INVALID', 'CARD_UNKNOWN', 'CARD_REPLACED', 'CARD_BLOCKED', 'CATEGORY_NOT_KEYABLE', 'RIGHT_NOT_STARTED', 'RIGHT_ENDED', 'RIGHT_SUSPENDED', 'NO_RIGHT', 'NOT_VALID_ON_LINE', 'OVER_CAP', 'NO_PASSES', 'PASSBACK', 'INSUFFICIENT_TENDER', 'CHANGE_ABOVE_LIMIT', 'LINE_UNSETTLED', 'LINE_UNKNOWN', 'VEHICLE_UNSETTLED', 'NO_RELEASE', 'NOT_COVERED')),
 	CONSTRAINT ck_rated_boardings_category CHECK (category IN ('CHILD', 'ELDER', 'FISCAL_MUN', 'FISCAL_TRANSP', 'FISCAL_TRAB', 'OFICIAL_JUST', 'SPECIAL_ED', 'TEACHER', 'STUDENT_50', 'PREPAID', 'VT', 'FULL')),
 	CONSTRAINT ck_rated_boardings_ride_class CHECK (ride_class IN ('FREE', 'HALF', 'PURSE', 'FULL')),
 	CONSTRAINT ck_rated_boardings_turnstile CHECK (turnstile IN ('TURN', 'HOLD', 'NOT_TURNED'))
@@ -640,6 +640,31 @@ CREATE TABLE claim_states (
 );
 
 CREATE INDEX ix_claim_states_claim_id ON claim_states (claim_id);
+
+CREATE TABLE datings (
+	id BIGSERIAL NOT NULL,
+	boarding_id UUID NOT NULL,
+	month VARCHAR(7) NOT NULL,
+	device VARCHAR(64) NOT NULL,
+	epoch BIGINT NOT NULL,
+	seq BIGINT NOT NULL,
+	dated_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	month_dated VARCHAR(7) NOT NULL,
+	evidence VARCHAR(500) NOT NULL,
+	dated_by BIGINT NOT NULL,
+	recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	replaces_id BIGINT,
+	CONSTRAINT pk_datings PRIMARY KEY (id),
+	CONSTRAINT fk_datings_dated_by_users FOREIGN KEY(dated_by) REFERENCES users (id) ON DELETE RESTRICT,
+	CONSTRAINT uq_datings_replaces_id UNIQUE (replaces_id),
+	CONSTRAINT fk_datings_replaces_id_datings FOREIGN KEY(replaces_id) REFERENCES datings (id) ON DELETE RESTRICT
+);
+
+CREATE INDEX ix_datings_boarding_id ON datings (boarding_id);
+
+CREATE INDEX ix_datings_month_dated ON datings (month_dated);
+
+CREATE INDEX ix_datings_month_device_epoch_seq ON datings (month, device, epoch, seq);
 
 CREATE TABLE device_assignments (
 	id BIGSERIAL NOT NULL,
@@ -998,6 +1023,9 @@ CREATE TRIGGER card_states_append_only BEFORE UPDATE OR DELETE ON card_states
 FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER cards_append_only BEFORE UPDATE OR DELETE ON cards
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER datings_append_only BEFORE UPDATE OR DELETE ON datings
 FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER device_code_uses_append_only BEFORE UPDATE OR DELETE ON device_code_uses
