@@ -37,11 +37,9 @@ def measure_batch(stage: Stage) -> Iterator[Outcome]:
     with stage.redis(stage.tier.holders) as (url, city), stage.validator(url) as port:
         maker = TapMaker(city)
         for _ in range(stage.tier.rounds + 1):
-            uploads = min(DEVICES, max(8, int(stage.tier.most_per_second * 4 * stage.tier.seconds / BATCH)))
+            uploads = min(DEVICES, max(8, int(stage.tier.most_per_second * stage.tier.seconds / BATCH)))
             taps = maker.batches(uploads, BATCH, now())
-            load = closed_loop(
-                port, taps.requests, connections=_CONNECTIONS, seconds=stage.tier.seconds, warm_up_s=0.0
-            )
+            load = closed_loop(port, taps.requests, connections=_CONNECTIONS, seconds=600, warm_up_s=0.0)
             recorded = audit_batches(url, taps, load)
             clear_run(url, taps)
             samples.append(load.counted * BATCH / load.seconds)

@@ -69,6 +69,7 @@ class Stage:
         self.folder = folder
         self.figures = Figures()
         self.notes: list[str] = []
+        self.pids: dict[int, int] = {}
         self._numbers = 0
 
     def say(self, text: str) -> None:
@@ -98,7 +99,8 @@ class Stage:
         log = self.new_folder("validator") / "log"
         with http_server(
             [*command, "--factory"], port, log, environment=environment, path="/v1/health/ready"
-        ):
+        ) as process:
+            self.pids[port] = process.pid
             yield port
 
     @contextlib.contextmanager
@@ -106,7 +108,8 @@ class Stage:
         """A null endpoint of `loadtests.bench.nulls`; yields its port."""
         command = uvicorn_command(f"loadtests.bench.nulls:{name}", port := free_port())
         environment = {"CATRACA_BENCH_ANSWER_BYTES": f"{answer_bytes}"}
-        with http_server(command, port, self.new_folder(name) / "log", environment=environment):
+        with http_server(command, port, self.new_folder(name) / "log", environment=environment) as process:
+            self.pids[port] = process.pid
             yield port
 
     @contextlib.contextmanager
