@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 import typer
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
 from typer.testing import CliRunner
 
 from backoffice.application.errors import Invalid, NotFound
 from backoffice.cli import claims
-from backoffice.persistence.base import make_engine
+from backoffice.persistence.base import make_engine, writing
 from backoffice.persistence.migrate import migrate
+from backoffice.persistence.tables import all_tables
 from tests.backoffice.claims_city import ClaimsCity, at, fill_claims_city
 from tests.backoffice.claims_month import a_month
 
@@ -88,6 +91,27 @@ def test_a_complementary_closing_writes_its_own_claim(city: ClaimsCity, tmp_path
 
     assert "fatura-azul-2026-0002.json" in shown
     assert len(list((tmp_path / "all").glob("*.json"))) == 3
+
+
+@pytest.mark.parametrize("change", ["UPDATE {table} SET {column} = {column}", "DELETE FROM {table}"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        "month_closings",
+        "rated_boardings",
+        "holder_end_states",
+        "claims",
+        "claim_lines",
+        "claim_entries",
+        "claim_states",
+    ],
+)
+def test_the_database_never_changes_what_a_closing_wrote(city: ClaimsCity, table: str, change: str) -> None:
+    run(*CLOSE)
+    column = next(iter(all_tables().tables[table].columns)).name
+
+    with pytest.raises(IntegrityError, match="never changed"), writing(city.engine) as session:
+        session.execute(text(change.format(table=table, column=column)))
 
 
 @pytest.mark.parametrize(

@@ -1025,6 +1025,18 @@ FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER cards_append_only BEFORE UPDATE OR DELETE ON cards
 FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
+CREATE TRIGGER claim_entries_append_only BEFORE UPDATE OR DELETE ON claim_entries
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER claim_lines_append_only BEFORE UPDATE OR DELETE ON claim_lines
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER claim_states_append_only BEFORE UPDATE OR DELETE ON claim_states
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER claims_append_only BEFORE UPDATE OR DELETE ON claims
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
 CREATE TRIGGER datings_append_only BEFORE UPDATE OR DELETE ON datings
 FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
@@ -1046,13 +1058,22 @@ FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER fares_append_only BEFORE UPDATE OR DELETE ON fares
 FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
+CREATE TRIGGER holder_end_states_append_only BEFORE UPDATE OR DELETE ON holder_end_states
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
 CREATE TRIGGER line_operators_append_only BEFORE UPDATE OR DELETE ON line_operators
 FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER lives_append_only BEFORE UPDATE OR DELETE ON lives
 FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
+CREATE TRIGGER month_closings_append_only BEFORE UPDATE OR DELETE ON month_closings
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
 CREATE TRIGGER operator_endings_append_only BEFORE UPDATE OR DELETE ON operator_endings
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER rated_boardings_append_only BEFORE UPDATE OR DELETE ON rated_boardings
 FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER repairs_append_only BEFORE UPDATE OR DELETE ON repairs

@@ -1034,6 +1034,30 @@ BEGIN SELECT RAISE(ABORT, 'rows of cards are never changed'); END;
 CREATE TRIGGER cards_no_delete BEFORE DELETE ON cards
 BEGIN SELECT RAISE(ABORT, 'rows of cards are never changed'); END;
 
+CREATE TRIGGER claim_entries_no_update BEFORE UPDATE ON claim_entries
+BEGIN SELECT RAISE(ABORT, 'rows of claim_entries are never changed'); END;
+
+CREATE TRIGGER claim_entries_no_delete BEFORE DELETE ON claim_entries
+BEGIN SELECT RAISE(ABORT, 'rows of claim_entries are never changed'); END;
+
+CREATE TRIGGER claim_lines_no_update BEFORE UPDATE ON claim_lines
+BEGIN SELECT RAISE(ABORT, 'rows of claim_lines are never changed'); END;
+
+CREATE TRIGGER claim_lines_no_delete BEFORE DELETE ON claim_lines
+BEGIN SELECT RAISE(ABORT, 'rows of claim_lines are never changed'); END;
+
+CREATE TRIGGER claim_states_no_update BEFORE UPDATE ON claim_states
+BEGIN SELECT RAISE(ABORT, 'rows of claim_states are never changed'); END;
+
+CREATE TRIGGER claim_states_no_delete BEFORE DELETE ON claim_states
+BEGIN SELECT RAISE(ABORT, 'rows of claim_states are never changed'); END;
+
+CREATE TRIGGER claims_no_update BEFORE UPDATE ON claims
+BEGIN SELECT RAISE(ABORT, 'rows of claims are never changed'); END;
+
+CREATE TRIGGER claims_no_delete BEFORE DELETE ON claims
+BEGIN SELECT RAISE(ABORT, 'rows of claims are never changed'); END;
+
 CREATE TRIGGER datings_no_update BEFORE UPDATE ON datings
 BEGIN SELECT RAISE(ABORT, 'rows of datings are never changed'); END;
 
@@ -1076,6 +1100,12 @@ BEGIN SELECT RAISE(ABORT, 'rows of fares are never changed'); END;
 CREATE TRIGGER fares_no_delete BEFORE DELETE ON fares
 BEGIN SELECT RAISE(ABORT, 'rows of fares are never changed'); END;
 
+CREATE TRIGGER holder_end_states_no_update BEFORE UPDATE ON holder_end_states
+BEGIN SELECT RAISE(ABORT, 'rows of holder_end_states are never changed'); END;
+
+CREATE TRIGGER holder_end_states_no_delete BEFORE DELETE ON holder_end_states
+BEGIN SELECT RAISE(ABORT, 'rows of holder_end_states are never changed'); END;
+
 CREATE TRIGGER line_operators_no_update BEFORE UPDATE ON line_operators
 BEGIN SELECT RAISE(ABORT, 'rows of line_operators are never changed'); END;
 
@@ -1088,11 +1118,23 @@ BEGIN SELECT RAISE(ABORT, 'rows of lives are never changed'); END;
 CREATE TRIGGER lives_no_delete BEFORE DELETE ON lives
 BEGIN SELECT RAISE(ABORT, 'rows of lives are never changed'); END;
 
+CREATE TRIGGER month_closings_no_update BEFORE UPDATE ON month_closings
+BEGIN SELECT RAISE(ABORT, 'rows of month_closings are never changed'); END;
+
+CREATE TRIGGER month_closings_no_delete BEFORE DELETE ON month_closings
+BEGIN SELECT RAISE(ABORT, 'rows of month_closings are never changed'); END;
+
 CREATE TRIGGER operator_endings_no_update BEFORE UPDATE ON operator_endings
 BEGIN SELECT RAISE(ABORT, 'rows of operator_endings are never changed'); END;
 
 CREATE TRIGGER operator_endings_no_delete BEFORE DELETE ON operator_endings
 BEGIN SELECT RAISE(ABORT, 'rows of operator_endings are never changed'); END;
+
+CREATE TRIGGER rated_boardings_no_update BEFORE UPDATE ON rated_boardings
+BEGIN SELECT RAISE(ABORT, 'rows of rated_boardings are never changed'); END;
+
+CREATE TRIGGER rated_boardings_no_delete BEFORE DELETE ON rated_boardings
+BEGIN SELECT RAISE(ABORT, 'rows of rated_boardings are never changed'); END;
 
 CREATE TRIGGER repairs_no_update BEFORE UPDATE ON repairs
 BEGIN SELECT RAISE(ABORT, 'rows of repairs are never changed'); END;
