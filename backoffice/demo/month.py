@@ -63,26 +63,35 @@ class MonthPlayer:
         await self._until(self._at(self._calendar.after(2), 6))
         await self._upload(every=True)
 
-    async def finish(self, wait_s: float, told: Callable[[int], None]) -> None:
-        """Close every epoch but the stolen device's, and wait until all journals are durable.
+    async def finish(
+        self, wait_s: float, not_ingested: Callable[[], int], told: Callable[[int], None]
+    ) -> None:
+        """Close every epoch but the stolen device's, and wait until journals and heads are in SQL.
 
-        `told` hears how many are.
+        Args:
+            wait_s: How long to wait, in seconds.
+            not_ingested: How many entries wait for the ingester.
+            told: Hears how many journals are durable.
 
         Raises:
             NotDurable: they are not, after so many seconds.
         """
         buses = list(self._buses.values())
         await self._player.upload([bus for bus in buses if not bus.revoked], closing=True)
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + wait_s
-        while waiting := [bus for bus in buses if bus.device.journal.held]:
+        deadline = asyncio.get_running_loop().time() + wait_s
+        while True:
+            waiting = [bus for bus in buses if bus.device.journal.held]
             told(len(buses) - len(waiting))
-            if loop.time() > deadline:
-                names = ", ".join(bus.device.identity.device_id for bus in waiting[:5])
-                raise NotDurable(f"os diários de {len(waiting)} validadores não ficaram duráveis: {names}")
+            entries = await asyncio.to_thread(not_ingested)
+            if not waiting and not entries:
+                return
+            if asyncio.get_running_loop().time() > deadline:
+                raise NotDurable(
+                    f"em {wait_s:.0f} s, {len(waiting)} diários não ficaram duráveis e {entries} registros "
+                    "não chegaram ao banco"
+                )
             await asyncio.sleep(_DURABLE_POLL_S)
             await self._player.upload(waiting)
-        told(len(buses))
 
     async def _play_day(self, day: date) -> None:
         self._player.offline_list = None

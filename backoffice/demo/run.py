@@ -173,7 +173,11 @@ class Acts:
         async def whole() -> None:
             await month.play(outages, events, lambda: progress.advance(days))
             progress.start_task(ended)
-            await month.finish(_DURABLE_WAIT_S, lambda done: progress.update(ended, completed=done))
+            await month.finish(
+                _DURABLE_WAIT_S,
+                self._stage.not_ingested,
+                lambda done: progress.update(ended, completed=done),
+            )
 
         try:
             uvloop.run(whole())

@@ -8,17 +8,20 @@ from datetime import datetime
 from pathlib import Path
 
 import redis
-from sqlalchemy import inspect
+from sqlalchemy import select
 
 from backoffice.adapters.embedded_redis import EmbeddedRedis
+from backoffice.adapters.journal_stream import waiting
+from backoffice.adapters.redis_link import RedisLink
 from backoffice.application.errors import RegisterError
 from backoffice.bootstrap import Backoffice, build
 from backoffice.demo.city_key import SeededChance, write_city_key
 from backoffice.demo.clock import DemoClock
 from backoffice.demo.interrupts import Interrupts
 from backoffice.demo.processes import Processes, free_port
-from backoffice.persistence.base import make_engine
+from backoffice.persistence.base import make_engine, reading
 from backoffice.persistence.migrate import migrate
+from backoffice.persistence.users import UserRow
 from backoffice.settings import Settings
 
 HOST = "127.0.0.1"
@@ -39,6 +42,7 @@ class Stage:
         office: The back office, for use cases in this process.
         clock: The clock that all processes read.
         processes: The product's processes; none runs yet.
+        redis_url: Where Redis is.
         wanted_ports: Where validator and back office listen if nobody else does; 0 for any free port.
         validator_port: Where the validator listens, once it runs.
         backoffice_port: Where the back office listens, once it runs.
@@ -48,6 +52,7 @@ class Stage:
     office: Backoffice
     clock: DemoClock
     processes: Processes
+    redis_url: str
     wanted_ports: tuple[int, int]
     validator_port: int = 0
     backoffice_port: int = 0
@@ -61,6 +66,11 @@ class Stage:
     def backoffice_url(self) -> str:
         """Address of the back office."""
         return f"http://{HOST}:{self.backoffice_port}"
+
+    def not_ingested(self) -> int:
+        """How many journal entries wait for the ingester; signed heads are entries too."""
+        with RedisLink(self.redis_url) as link:
+            return waiting(link).entries
 
     def start_processes(self) -> None:
         """Start ingest, publish, validator and back office, and wait until they are ready.
@@ -106,7 +116,7 @@ def set_stage(
         office = build(own, clock=clock.now, chance=SeededChance(seed))
         try:
             with Processes(environment, folder / "logs", interrupts) as processes:
-                yield Stage(folder, office, clock, processes, ports)
+                yield Stage(folder, office, clock, processes, redis_url, ports)
         finally:
             office.engine.dispose()
 
@@ -147,11 +157,12 @@ def _redis_url(settings: Settings, interrupts: Interrupts) -> Iterator[str]:
 def _prepare_database(url: str) -> None:
     engine = make_engine(url)
     try:
-        if inspect(engine).has_table("users"):
-            raise NotEmpty(
-                "o banco de CATRACA_DATABASE_URL já tem tabelas; a demonstração só usa um banco vazio, "
-                "ou o seu próprio, sem essa variável"
-            )
         migrate(engine)
+        with reading(engine) as session:
+            if session.scalar(select(UserRow.id).limit(1)) is not None:
+                raise NotEmpty(
+                    "o banco de CATRACA_DATABASE_URL já tem dados; a demonstração só usa um banco vazio, "
+                    "ou o seu próprio, sem essa variável"
+                )
     finally:
         engine.dispose()
