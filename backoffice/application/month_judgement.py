@@ -81,9 +81,9 @@ def judgement_of(
     online = not row.batch and not never_heard
     owned = register.owned(row.device, row.vehicle, row.line, at)
     network = None if row.line is None else register.who.network(row.line)
-    happened = row.released is not False and not (
-        row.release_seq is None and row.kind == "REFUSAL" and not row.batch
-    )
+    # A refusal is no ride until the device says that it let the rider through, however the tap reached the service:
+    # one that was lost and sent again comes in a batch, and the claim must not depend on that.
+    happened = row.released is not False and not (row.release_seq is None and row.kind == "REFUSAL")
     release = _release_of(row, network)
     states = () if holder is None else _states_of(row, holder, register, online=online)
     doubts = (

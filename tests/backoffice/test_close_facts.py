@@ -60,6 +60,16 @@ def test_a_ride_without_a_release_waits(city: ClaimsCity) -> None:
     assert excluded(closed(city)) == {"NO_RELEASE": 1}
 
 
+@pytest.mark.parametrize("offline", [False, True])
+def test_a_refusal_without_a_release_is_no_ride_whether_it_was_sent_again_or_not(
+    city: ClaimsCity, offline: bool
+) -> None:
+    city.tap(at(RIDE), holder=city.student(), refused="NO_PASSES", released=None, offline=offline)
+    city.cash(at("2026-03-10 08:00"))
+
+    assert excluded(closed(city)) == {}
+
+
 def test_a_ride_that_no_signed_head_covers_waits(city: ClaimsCity) -> None:
     city.tap(at(RIDE), holder=city.student())
 
