@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What `make load` plays (loadtests/profiles.py).
+PROFILE ?= peak
 # Tests run in this many processes; each has its own Redis and its own database.
 WORKERS ?= 2
 PACKAGES := $(wildcard validator backoffice loadtests)
@@ -83,8 +85,13 @@ format: $(VENV)/development.stamp ## format the code and repair what can be repa
 	$(BIN)/ruff check --fix .
 
 .PHONY: bench
-bench: $(VENV)/development.stamp ## measure boardings per second (ARGS=... goes to the bench)
-	$(BIN)/python -m loadtests.bench $(ARGS)
+bench: $(VENV)/development.stamp ## the target table as ratios, in minutes (FULL=1: all of it, up to an hour)
+	$(BIN)/python -m loadtests.bench $(if $(FULL),--full,--quick) $(ARGS)
+
+.PHONY: load
+load: $(VENV)/development.stamp ## riders of a rush hour on a city of its own (PROFILE=peak, one-bus, garage, day, ...)
+	CATRACA_LOAD_PROFILE=$(PROFILE) $(BIN)/python -m loadtests.ready_city -- \
+	  $(BIN)/locust -f loadtests/locustfile.py --headless --only-summary --host http://127.0.0.1:8099
 
 .PHONY: lock
 lock: ## write both lock files again (needs uv; add UV_ARGS=--upgrade to take newer versions)

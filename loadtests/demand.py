@@ -56,7 +56,7 @@ BOARDINGS_BY_HOUR: Final[dict[Category, tuple[int, ...]]] = {
 CATEGORIES: Final = {category: sum(hours) for category, hours in BOARDINGS_BY_HOUR.items()}
 """Boardings by category, over the whole day."""
 
-HOURS: Final = tuple(sum(hours) for hours in zip(*BOARDINGS_BY_HOUR.values(), strict=True))
+HOURS: Final[tuple[int, ...]] = tuple(sum(hours) for hours in zip(*BOARDINGS_BY_HOUR.values(), strict=True))
 """Boardings by hour of the civil day, over all categories."""
 
 PURSE_CATEGORIES: Final = frozenset({Category.VT, Category.PREPAID, Category.STUDENT_50})

@@ -1,7 +1,8 @@
 """A peer: FastAPI, SQLAlchemy in its asynchronous form, and a lock on the holder's row for each tap.
 
 It does less than a boarding of ours: one fare, no dated law, no journal of the device, no refusal kept for replay.
-Its database does not wait for the disk, which favours it.
+Its database does not wait for the disk, which favours it. (The greenlet that asynchronous SQLAlchemy needs comes with
+locust; with asyncpg instead of psycopg it was measured a fifth faster.)
 """
 
 import os
