@@ -120,6 +120,8 @@ class Ingester:
     def step(self) -> int:
         """One round: read, write, acknowledge; returns how many entries were read."""
         if time.monotonic() - self._looked > _LOOK_S:
+            if not self._hot.verified():  # emptied while it ran: whoever connects anew waits for this
+                self.begin()
             unsound = unsound_shards(self._hot.shard_states(), self._positions)
             if unsound:
                 self._rebuild(unsound)

@@ -32,7 +32,7 @@ def batch_item(
         if isinstance(message, TapMessage):
             return _tap(device, message, digest, received_at, desk)
         if isinstance(message, ReleaseMessage):
-            return _release(device, epoch, message, digest, received_at)
+            return _release(device, epoch, message, digest, received_at, desk)
         return annulment(device, message, digest, received_at, desk, None, batch=True)
     except Malformed as error:
         return Row(
@@ -75,7 +75,7 @@ def _tap(device: Device, message: TapMessage, digest: bytes, received_at: dateti
 
 
 def _release(
-    device: Device, epoch: int, message: ReleaseMessage, digest: bytes, received_at: datetime
+    device: Device, epoch: int, message: ReleaseMessage, digest: bytes, received_at: datetime, desk: Desk
 ) -> Citing:
     boarding = read_boarding_id(message.boarding_id)
     entry = JournalEntry(
@@ -95,7 +95,7 @@ def _release(
     )
 
     def follow(answer: AnswerRecord) -> FollowUp:
-        return after_release(answer, message)
+        return after_release(answer, message, desk.city.view().city)
 
     return Citing(device, entry, follow)
 

@@ -123,7 +123,7 @@ class Citing(Row):
 
         Raises:
             Undecided: the boarding is answered in this very cycle, and its holder's usage was not read.
-            BoardingPending: the boarding was seen and is not recorded yet.
+            BoardingPending: the boarding is not recorded yet, and may still come: its batch was overtaken by this one.
             DeviceUnknown: the device has another token now.
         """
         if self._is_recorded(values):
@@ -132,7 +132,7 @@ class Citing(Row):
         key = None if stands is None else raw_seen_key(unpack_id(stands).home, self.boarding)
         seen = None if key is None else values.get(key)
         if stands is None or key is None or seen is None:
-            if stands is not None and self.durable.durable_seq < self.entry.seq - 1:
+            if self.durable.durable_seq < self.entry.seq - 1:
                 raise BoardingPending  # once all that came before is durable, nothing can be pending
             return self._without(None, Flag.SEEN_GONE)
         answer = unpack_answer(seen)

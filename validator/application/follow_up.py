@@ -8,8 +8,9 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
+from validator.domain.city import City
 from validator.domain.service_time import civil_date
-from validator.domain.vocabulary import Category, Network, Product, RideClass, class_of, purse_key
+from validator.domain.vocabulary import Category, FareMedium, Network, Product, RideClass, class_of, purse_key
 from validator.records.codes import CATEGORIES, CATEGORY_CODE, PURSE_CODE, PURSES, Flag
 from validator.records.device_messages import ReleaseMessage
 from validator.records.journal import AnswerRecord
@@ -34,7 +35,7 @@ class FollowUp(msgspec.Struct, frozen=True, gc=False):
     flags: int = 0
 
 
-def after_release(answer: AnswerRecord, release: ReleaseMessage) -> FollowUp:
+def after_release(answer: AnswerRecord, release: ReleaseMessage, city: City) -> FollowUp:
     """What the device did about a tap, against what was answered. The first release of a boarding stands."""
     if answer.released is not None:
         return FollowUp(answer)
@@ -47,10 +48,10 @@ def after_release(answer: AnswerRecord, release: ReleaseMessage) -> FollowUp:
     if accepted:
         if answer.undone or _is_same_ride(answer, release):
             return FollowUp(replace(answer, released=True))
-        other = _effect_of(answer, release)
+        other = _effect_of(answer, release, city)
         effects = _undo(answer) + (() if other is None else (other,))
         return FollowUp(replace(answer, released=True, effect=other), effects)
-    effect = _effect_of(answer, release)
+    effect = None if answer.undone else _effect_of(answer, release, city)
     return FollowUp(
         replace(answer, released=True, effect=effect),
         () if effect is None else (effect,),
@@ -64,9 +65,10 @@ def after_annulment(
     """The turnstile did not turn: gives back cap and pass. None where the boarding cannot be annulled.
 
     Only the device that posted it may, within `within_s` seconds by its own clock. One that is undone already stays
-    so, and a repeated annulment is no late one.
+    so, and a repeated annulment is no late one. Who was let through over a refusal did not ride either; that release
+    may come after its annulment.
     """
-    if answer.device != device or answer.reason != 0:
+    if answer.device != device or (answer.reason != 0 and answer.released is False):
         return None
     if answer.undone:
         return FollowUp(answer)
@@ -90,8 +92,11 @@ def _is_same_ride(answer: AnswerRecord, release: ReleaseMessage) -> bool:
     return release.purse is None or used is None or release.purse == used
 
 
-def _effect_of(answer: AnswerRecord, release: ReleaseMessage) -> EffectRecord | None:
-    """What a ride on the class released changes in usage: a pass, a place in the cap, the last boarding."""
+def _effect_of(answer: AnswerRecord, release: ReleaseMessage, city: City) -> EffectRecord | None:
+    """What a ride on the class released changes in usage: a pass, a place in the cap, the last boarding.
+
+    On a day when the fare is zero it changes nothing, whatever the device released on.
+    """
     if answer.holder is None or answer.flags & _INERT or release.ride_class is None:
         return None
     ride_class = RideClass(release.ride_class)
@@ -107,6 +112,8 @@ def _effect_of(answer: AnswerRecord, release: ReleaseMessage) -> EffectRecord | 
         category = Category(uses.split("/")[0])
     else:
         category = _free_category(answer)
+    if city.on(day).fare_cents(_network_of(uses), "", FareMedium.CARD) == 0:
+        return None
     vehicle = answer.vehicle
     if answer.effect is not None and answer.effect.boarding is not None:
         vehicle = answer.effect.boarding.vehicle
@@ -127,6 +134,13 @@ def _purse_of(release: ReleaseMessage) -> str:
     if release.purse in PURSES and not release.purse.startswith(Product.STUDENT.value):
         return release.purse
     return purse_key(Product.PREPAID, Network.URBAN)
+
+
+def _network_of(purse: str | None) -> Network | None:
+    """The network on which a purse's passes are valid; None where no pass was used."""
+    if purse is None:
+        return None
+    return Network.INTERIOR if purse.endswith(f"/{Network.INTERIOR.value}") else Network.URBAN
 
 
 def _free_category(answer: AnswerRecord) -> Category:
