@@ -3,7 +3,7 @@
 Commands go out in pipelines without MULTI; each command or script touches the keys of one shard only.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -27,7 +27,10 @@ from validator.records.keys import (
     holder_key,
     id_key,
     journal_key,
+    raw_id_key,
+    raw_seen_key,
     seen_key,
+    shard,
     usage_key,
 )
 from validator.records.packing import RecordError, revision_of
@@ -35,6 +38,9 @@ from validator.records.snapshot import DurableRecord, pack_durable
 
 _SCRIPT = (resources.files("backoffice.adapters") / "publish.lua").read_text("utf-8")
 _CHUNK = 2_000
+_EXPIRE = "for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, ARGV[1]) end"
+"""One command for the keys of a shard: answers that are let go are most of what an ingester says to Redis."""
+_EXPIRE_CHUNK = 500
 
 
 class EvictingRedis(RuntimeError):
@@ -182,7 +188,7 @@ class HotState:
     def acknowledge(
         self,
         durable: Iterable[tuple[tuple[str, int], DurableRecord]],
-        expiring: Iterable[tuple[str, int]],
+        expiring: Iterable[tuple[bytes, int]],
         trims: Iterable[tuple[bytes | str, ...]],
     ) -> None:
         """After the commit in SQL: trim the streams, let go of answers in a day, say what is durable.
@@ -193,10 +199,8 @@ class HotState:
         pipe = self._pipe()
         for command in trims:
             pipe.execute_command(*command)
-        for boarding_id, home in expiring:
-            boarding = UUID(boarding_id)
-            pipe.expire(id_key(boarding), DURABLE_SECONDS)
-            pipe.expire(seen_key(home, boarding), DURABLE_SECONDS)
+        for keys in _expiring_keys(expiring):
+            pipe.eval(_EXPIRE, len(keys), *keys, DURABLE_SECONDS)
         self._unsaid.update(durable)
         for (device, epoch), record in self._unsaid.items():
             pipe.set(durable_key(device, epoch), pack_durable(record))
@@ -228,6 +232,17 @@ class HotState:
 
     def _pipe(self) -> Any:
         return self._client.pipeline(transaction=False)
+
+
+def _expiring_keys(expiring: Iterable[tuple[bytes, int]]) -> Iterator[list[bytes]]:
+    """The `id` and `seen` of boardings, in portions of one shard each."""
+    by_shard: list[list[bytes]] = [[] for _ in range(SHARDS)]
+    for boarding, home in expiring:
+        by_shard[shard(boarding)].append(raw_id_key(boarding))
+        by_shard[home].append(raw_seen_key(home, boarding))
+    for keys in by_shard:
+        for start in range(0, len(keys), _EXPIRE_CHUNK):
+            yield keys[start : start + _EXPIRE_CHUNK]
 
 
 def holder_publication(holder: str, record: bytes, *, first_usage: bytes = b"") -> Publication:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple
 
 from backoffice.adapters.redis_link import RedisLink
 from validator.records.journal import STREAM_FIELD_COMMIT, STREAM_FIELD_ENTRY, STREAM_FIELD_GENERATION
@@ -13,8 +15,7 @@ START = "0-0"
 _SHARD_OF = {journal_key(number): number for number in range(SHARDS)}
 
 
-@dataclass(frozen=True, slots=True)
-class StreamItem:
+class StreamItem(NamedTuple):
     """One entry of a stream, undecoded.
 
     Attributes:
@@ -66,7 +67,7 @@ def read_streams(
         for key, entries in answer or ()
         for stream_id, fields in entries
     ]
-    return sorted(items, key=lambda item: item.place)
+    return sorted(items, key=attrgetter("place"))
 
 
 def _item(number: int, stream_id: bytes, fields: Mapping[bytes, bytes] | None) -> StreamItem:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from backoffice.adapters.journal_stream import StreamItem
 from backoffice.application.ingest_ranges import SequenceRanges
@@ -13,8 +14,9 @@ from backoffice.application.ingest_rows import (
     key_of,
     poison_row,
     rejected_row,
-    tap_key_row,
 )
+from backoffice.application.ingest_straight import boarding_values, fitting
+from backoffice.persistence.bulk import Wire
 from validator.records.codes import EntryKind
 from validator.records.journal import JournalEntry, unpack_entry
 from validator.records.packing import RecordError
@@ -22,14 +24,23 @@ from validator.records.packing import RecordError
 Epoch = tuple[str, int]
 """Device and epoch."""
 
+Place = tuple[str, int, int, bytes | None, int]
+"""Device, epoch and sequence of a new row; of a boarding its id; the shard."""
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """An item with its entry, None for poison, which `fault` then names."""
+
+class Decoded(NamedTuple):
+    """An item with its entry.
+
+    Attributes:
+        entry: None for poison.
+        fault: What is wrong with poison.
+        fits: Whether the entry may go the straight way.
+    """
 
     item: StreamItem
     entry: JournalEntry | None
     fault: str = ""
+    fits: bool = False
 
 
 @dataclass(slots=True)
@@ -37,16 +48,20 @@ class Plan:
     """Rows by table.
 
     Attributes:
-        rows: New rows by table name.
+        rows: New rows by table name, of entries that went the careful way.
+        boardings: New rows of the straight way, in the order of the table's columns.
+        keys: A row of `tap_keys` for each new sequence, likewise.
+        places: Where each of them stands.
         heads: Signed heads, which may have come before.
         clashes: Entries under a sequence that is a row already: the same again, or a fork.
-        touched: Epochs of all entries.
     """
 
     rows: dict[str, list[Row]] = field(default_factory=dict)
+    boardings: list[tuple[Any, ...]] = field(default_factory=list)
+    keys: list[tuple[Any, ...]] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
     heads: list[Row] = field(default_factory=list)
     clashes: list[Decoded] = field(default_factory=list)
-    touched: set[Epoch] = field(default_factory=set)
 
     def put(self, table: str, row: Row) -> None:
         """Add a row to a table."""
@@ -57,8 +72,14 @@ class Plan:
         return self.rows.get(table, [])
 
 
+def read(item: StreamItem) -> Decoded:
+    """Read an item's entry, for the straight way where it fits."""
+    entry = fitting(item)
+    return decode(item) if entry is None else Decoded(item, entry, fits=True)
+
+
 def decode(item: StreamItem) -> Decoded:
-    """Read an item's entry; bytes that are none, or name no device and sequence, are poison."""
+    """Read an item's entry, for the careful way; bytes that are none, or name no device and sequence, are poison."""
     try:
         entry = unpack_entry(item.entry)
         kind = EntryKind(entry.kind)
@@ -79,7 +100,8 @@ def epochs_of(decoded: Collection[Decoded]) -> set[Epoch]:
 def make_plan(
     decoded: Collection[Decoded],
     ranges: Callable[[Epoch], SequenceRanges],
-    taken: Collection[str] = (),
+    wire: Wire,
+    taken: Collection[bytes] = (),
     refused: Collection[tuple[int, int, int]] = (),
 ) -> Plan:
     """Decide what becomes which row. Counts every new sequence in its ranges.
@@ -87,11 +109,12 @@ def make_plan(
     Args:
         decoded: Entries, in the order in which they were committed.
         ranges: The sequences of an epoch that are rows.
+        wire: The form of values that the database's driver wants.
         taken: Boarding ids that stand in SQL under another sequence.
         refused: Places of items whose rows the database does not take.
     """
-    plan = Plan(touched=epochs_of(decoded))
-    used = set(taken)
+    plan = Plan()
+    used: set[bytes | None] = set(taken)
     for one in decoded:
         item, entry = one.item, one.entry
         if entry is None:
@@ -100,17 +123,30 @@ def make_plan(
         if entry.kind == EntryKind.HEAD:
             plan.heads.append(head_row(entry))
             continue
-        key = key_of(entry)
-        if not ranges(key[:2]).add(key[2]):
+        if not ranges((entry.device, entry.epoch)).add(entry.seq):
             plan.clashes.append(one)
-            continue
-        _put_new(plan, one, entry, used, refused=item.place in refused)
+        elif one.fits and entry.boarding not in used:
+            _put_fitting(plan, item, entry, wire)
+            used.add(entry.boarding)
+        else:
+            _put_new(plan, one, entry, wire, used, refused=item.place in refused)
     return plan
 
 
-def _put_new(plan: Plan, one: Decoded, entry: JournalEntry, used: set[str], *, refused: bool) -> None:
-    """The rows of an entry whose sequence is new."""
-    item, key, kind = one.item, key_of(entry), EntryKind(entry.kind)
+def _put_fitting(plan: Plan, item: StreamItem, entry: JournalEntry, wire: Wire) -> None:
+    """The rows of a boarding whose sequence and id are new, the straight way."""
+    row = boarding_values(item, entry, wire)
+    month, device, epoch, seq, kind, boarding_id, digest, *_ = row
+    plan.boardings.append(row)
+    plan.keys.append((device, epoch, seq, kind, digest, boarding_id, month))
+    plan.places.append((device, epoch, seq, entry.boarding, item.shard))
+
+
+def _put_new(
+    plan: Plan, one: Decoded, entry: JournalEntry, wire: Wire, used: set[bytes | None], *, refused: bool
+) -> None:
+    """The rows of an entry whose sequence is new, the careful way."""
+    item, kind = one.item, EntryKind(entry.kind)
     try:
         if refused:
             raise Unfit("the database does not take its values")
@@ -119,15 +155,18 @@ def _put_new(plan: Plan, one: Decoded, entry: JournalEntry, used: set[str], *, r
         kind, table = EntryKind.REJECTED, "rejected"
         row = rejected_row(item, entry, kind.name, f"{error}")
     if table == "boardings":
-        if row["boarding_id"] in used:
+        if entry.boarding in used:
             kind, table = EntryKind.CONFLICT, "rejected"
             row = rejected_row(
                 item, entry, kind.name, f"boarding id {row['boarding_id']} stands under another tap"
             )
         else:
-            used.add(row["boarding_id"])
+            used.add(entry.boarding)
+    boarding, month = (entry.boarding, row["month"]) if table == "boardings" else (None, None)
+    boarding_id = None if boarding is None else wire.as_id(boarding)
     plan.put(table, row)
-    plan.put("tap_keys", tap_key_row(key, kind.name, entry.digest, row if table == "boardings" else None))
+    plan.keys.append((*key_of(entry), kind.name, entry.digest, boarding_id, month))
+    plan.places.append((*key_of(entry), boarding, item.shard))
 
 
 def row_for(item: StreamItem, entry: JournalEntry) -> tuple[str, Row]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
+from uuid import UUID
 
 from sqlalchemy import Engine, select
 
@@ -11,8 +12,6 @@ from backoffice.persistence.base import Base, reading, writing
 from backoffice.persistence.bulk import DuplicateRow, UnfitRow, insert_rows
 from backoffice.persistence.journal import TapKeyRow
 from validator.records.codes import EntryKind
-
-Place = tuple[int, int, int]
 
 _CHUNK = 400
 _LATEST_MICROS = timedelta(days=1) // timedelta(microseconds=1)
@@ -35,13 +34,13 @@ def months_of(decoded: Sequence[Decoded]) -> set[str]:
     return months
 
 
-def taken_ids(engine: Engine, decoded: Sequence[Decoded]) -> set[str]:
+def taken_ids(engine: Engine, decoded: Sequence[Decoded]) -> set[bytes]:
     """Boarding ids of these entries that stand in SQL under another sequence."""
     mine: dict[str, set[Key]] = {}
     for _, table, row in _rows(decoded):
         if table == "boardings":
             mine.setdefault(row["boarding_id"], set()).add((row["device"], row["epoch"], row["seq"]))
-    taken: set[str] = set()
+    taken: set[bytes] = set()
     ids = sorted(mine)
     with reading(engine) as session:
         for start in range(0, len(ids), _CHUNK):
@@ -50,13 +49,13 @@ def taken_ids(engine: Engine, decoded: Sequence[Decoded]) -> set[str]:
                 standing.where(TapKeyRow.boarding_id.in_(ids[start : start + _CHUNK]))
             ):
                 if boarding_id is not None and tuple(key) not in mine[boarding_id]:
-                    taken.add(boarding_id)
+                    taken.add(UUID(boarding_id).bytes)
     return taken
 
 
-def refused_places(engine: Engine, decoded: Sequence[Decoded]) -> set[Place]:
+def refused_places(engine: Engine, decoded: Sequence[Decoded]) -> set[tuple[int, int, int]]:
     """Places of entries whose rows the database does not take by themselves; nothing is written."""
-    refused: set[Place] = set()
+    refused: set[tuple[int, int, int]] = set()
     with writing(engine) as session:
         for place, table, row in _rows(decoded):
             try:
@@ -71,7 +70,7 @@ def refused_places(engine: Engine, decoded: Sequence[Decoded]) -> set[Place]:
     return refused
 
 
-def _rows(decoded: Collection[Decoded]) -> list[tuple[Place, str, Row]]:
+def _rows(decoded: Collection[Decoded]) -> list[tuple[tuple[int, int, int], str, Row]]:
     found = []
     for one in decoded:
         if one.entry is None or EntryKind(one.entry.kind) not in ROW_OF:

@@ -232,19 +232,6 @@ def fork_row(item: StreamItem, entry: JournalEntry, note: str) -> Row:
     }
 
 
-def tap_key_row(key: Key, kind: str, digest: bytes | None, boarding: Row | None = None) -> Row:
-    """The row that makes a sequence unique; `boarding` is the row of a boarding or refusal."""
-    return {
-        "device": key[0],
-        "epoch": key[1],
-        "seq": key[2],
-        "kind": kind,
-        "digest": digest,
-        "boarding_id": None if boarding is None else boarding["boarding_id"],
-        "month": None if boarding is None else boarding["month"],
-    }
-
-
 def commit_of(item: StreamItem) -> Row:
     """Where a commit stands in its shard."""
     return {"shard": item.shard, "generation": min(item.generation, _INT_MAX), "commit_no": item.commit_no}

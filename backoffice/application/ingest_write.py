@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
+from uuid import UUID
 
 from sqlalchemy import CursorResult, Engine, bindparam, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -10,13 +11,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from backoffice.adapters.journal_stream import StreamItem
 from backoffice.application.ingest_chain import ChainState, judge_head, keep_heads, waiting_heads
 from backoffice.application.ingest_clash import settle_clash
-from backoffice.application.ingest_plan import Decoded, Epoch, Plan, decode, epochs_of, make_plan
+from backoffice.application.ingest_plan import Decoded, Epoch, Place, decode, epochs_of, make_plan, read
 from backoffice.application.ingest_probe import months_of, refused_places, taken_ids
 from backoffice.application.ingest_ranges import SequenceRanges
 from backoffice.application.ingest_rows import POISON, Row
 from backoffice.application.sequence_gaps import load_ranges
 from backoffice.persistence.base import Base, WriteSession, writing
-from backoffice.persistence.bulk import DuplicateRow, UnfitRow, insert_rows
+from backoffice.persistence.bulk import DuplicateRow, UnfitRow, insert_rows, insert_values, wire_of
 from backoffice.persistence.journal import BoardingRow, DeviceEpochRow, RejectedRow, ShardRow, TapKeyRow
 from backoffice.persistence.partitions import ensure_partitions
 from validator.records.snapshot import DurableRecord
@@ -24,7 +25,8 @@ from validator.records.snapshot import DurableRecord
 _MAX_EPOCHS_KEPT = 20_000
 _ATTEMPTS = 4
 _CHUNK = 400
-_TABLES = ("boardings", "releases", "annulments", "rejected", "tap_keys")
+_MAX_ABOVE_KEPT = 10_000
+_TABLES = ("boardings", "releases", "annulments", "rejected")
 
 
 class OtherIngester(RuntimeError):
@@ -57,7 +59,7 @@ class Round:
     rows: int = 0
     repeated_effects: set[int] = field(default_factory=set)
     durable: dict[Epoch, DurableRecord] = field(default_factory=dict)
-    expiring: list[tuple[str, int]] = field(default_factory=list)
+    expiring: list[tuple[bytes, int]] = field(default_factory=list)
     verdicts: list[tuple[str, int, int, str]] = field(default_factory=list)
     forks: int = 0
     rejected: int = 0
@@ -68,7 +70,9 @@ class JournalWriter:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._wire = wire_of(engine.dialect.name)
         self._ranges: dict[Epoch, SequenceRanges] = {}
+        self._above: dict[Epoch, dict[int, tuple[bytes | None, int]]] = {}
         self._partitions: set[str] = set()
 
     def write(
@@ -83,17 +87,19 @@ class JournalWriter:
             OtherIngester: the progress in SQL is not `before`.
             sqlalchemy.exc.OperationalError: the database is away; nothing was written.
         """
-        decoded = [decode(item) for item in items]
-        taken: set[str] = set()
+        decoded = [read(item) for item in items]
+        taken: set[bytes] = set()
         refused: set[tuple[int, int, int]] = set()
         for _ in range(_ATTEMPTS):
             try:
                 return self._write_once(decoded, before, after, taken, refused)
             except DuplicateRow:
                 self._forget(epochs_of(decoded))
+                decoded = [decode(item) for item in items]
                 taken |= taken_ids(self._engine, decoded)
             except UnfitRow:
                 self._forget(epochs_of(decoded))
+                decoded = [decode(item) for item in items]
                 refused |= refused_places(self._engine, decoded)
             except BaseException:
                 self._forget(epochs_of(decoded))
@@ -105,7 +111,7 @@ class JournalWriter:
         decoded: Sequence[Decoded],
         before: Mapping[int, Position],
         after: Mapping[int, Position],
-        taken: Collection[str],
+        taken: Collection[bytes],
         refused: Collection[tuple[int, int, int]],
     ) -> Round:
         epochs = epochs_of(decoded)
@@ -113,14 +119,19 @@ class JournalWriter:
         with writing(self._engine) as session:
             chains = self._agree(session, epochs)
             old = {epoch: self._ranges[epoch].durable_seq for epoch in epochs}
-            plan = make_plan(decoded, self._ranges.__getitem__, taken, refused)
+            plan = make_plan(decoded, self._ranges.__getitem__, self._wire, taken, refused)
             plan.rows["rejected"] = _not_kept_yet(session, plan.of("rejected"))
+            tables = Base.metadata.tables
+            insert_values(session, tables["boardings"], plan.boardings)
             for table in _TABLES:
-                insert_rows(session, Base.metadata.tables[table], plan.of(table))
-            written = Round(rows=len(plan.of("tap_keys")), rejected=len(plan.of("rejected")))
+                insert_rows(session, tables[table], plan.of(table))
+            insert_values(session, tables["tap_keys"], plan.keys)
+            written = Round(rows=len(plan.keys), rejected=len(plan.of("rejected")))
             for clash in plan.clashes:
                 settled = settle_clash(session, clash)
                 written.forks += settled == "FORK"
+                if settled == "TAKEN_OVER" and clash.entry is not None:
+                    self._above.pop((clash.entry.device, clash.entry.epoch), None)
                 if settled == "SAME" and clash.entry is not None and clash.entry.effects:
                     written.repeated_effects.add(clash.item.shard)
             keep_heads(session, plan.heads)
@@ -128,20 +139,22 @@ class JournalWriter:
             self._note_epochs(session, chains)
             _move_shards(session, before, after)
             written.durable = {epoch: self._ranges[epoch].record() for epoch in epochs}
-            written.expiring = _newly_durable(session, plan, old, self._ranges)
+            written.expiring = self._newly_durable(session, plan.places, old)
         return written
 
     def _agree(self, session: WriteSession, epochs: Collection[Epoch]) -> dict[Epoch, ChainState]:
         """Lock the epochs' rows and read again what somebody else (a declared loss) has changed."""
         if len(self._ranges) > _MAX_EPOCHS_KEPT:
             self._ranges.clear()
-        rows: dict[Epoch, DeviceEpochRow] = {}
+            self._above.clear()
+        rows: dict[Epoch, Any] = {}
         chains: dict[Epoch, ChainState] = {}
         ordered = sorted(epochs)
         for start in range(0, len(ordered), _CHUNK):
             named = tuple_(DeviceEpochRow.device, DeviceEpochRow.epoch).in_(ordered[start : start + _CHUNK])
-            found = select(DeviceEpochRow).where(named).order_by(DeviceEpochRow.device, DeviceEpochRow.epoch)
-            rows |= {(row.device, row.epoch): row for row in session.scalars(found.with_for_update())}
+            table = DeviceEpochRow.__table__
+            found = select(table).where(named).order_by(table.c.device, table.c.epoch).with_for_update()
+            rows |= {(row.device, row.epoch): row for row in session.execute(found)}
         for epoch in ordered:
             row = rows.get(epoch)
             known = self._ranges.get(epoch)
@@ -198,6 +211,37 @@ class JournalWriter:
     def _forget(self, epochs: Collection[Epoch]) -> None:
         for epoch in epochs:
             self._ranges.pop(epoch, None)
+            self._above.pop(epoch, None)
+
+    def _newly_durable(
+        self, session: WriteSession, places: Collection[Place], old: Mapping[Epoch, int]
+    ) -> list[tuple[bytes, int]]:
+        """Boardings that this round made durable, those of earlier rounds above a gap included.
+
+        Rows above a gap are remembered; where that memory does not tell of every sequence that has become durable,
+        SQL does.
+        """
+        fresh: list[tuple[bytes | None, int]] = []
+        told = dict.fromkeys(old, 0)
+        until = {epoch: self._ranges[epoch].durable_seq for epoch in old}
+        for device, epoch, seq, boarding, shard in places:
+            name = (device, epoch)
+            if seq <= until[name]:
+                fresh.append((boarding, shard))
+                told[name] += 1
+            else:
+                self._above.setdefault(name, {})[seq] = (boarding, shard)
+        for name, durable_seq in until.items():
+            above = self._above.get(name)
+            if above and durable_seq > old[name]:
+                reached = [seq for seq in above if seq <= durable_seq]
+                fresh += [above.pop(seq) for seq in reached]
+                told[name] += len(reached)
+            if above is not None and len(above) > _MAX_ABOVE_KEPT:
+                del self._above[name]
+            if durable_seq - old[name] > told[name]:
+                fresh += _boardings_between(session, name, old[name], durable_seq)
+        return [(boarding, shard) for boarding, shard in fresh if boarding is not None]
 
 
 def _not_kept_yet(session: WriteSession, rejected: list[Row]) -> list[Row]:
@@ -244,26 +288,9 @@ def _move_shards(
         raise OtherIngester("another ingester has moved the shards' progress; this one stops")
 
 
-def _newly_durable(
-    session: WriteSession, plan: Plan, old: Mapping[Epoch, int], ranges: Mapping[Epoch, SequenceRanges]
-) -> list[tuple[str, int]]:
-    """Boardings that this round made durable, those of earlier rounds above a gap included."""
-    fresh = [
-        (row["boarding_id"], row["shard"])
-        for row in plan.of("boardings")
-        if row["seq"] <= ranges[row["device"], row["epoch"]].durable_seq
-    ]
-    counts = dict.fromkeys(old, 0)
-    for row in plan.of("tap_keys"):
-        epoch = (row["device"], row["epoch"])
-        counts[epoch] += old[epoch] < row["seq"] <= ranges[epoch].durable_seq
-    for epoch, count in counts.items():
-        if ranges[epoch].durable_seq - old[epoch] > count:
-            fresh += _boardings_between(session, epoch, old[epoch], ranges[epoch].durable_seq)
-    return fresh
-
-
-def _boardings_between(session: WriteSession, epoch: Epoch, after: int, until: int) -> list[tuple[str, int]]:
+def _boardings_between(
+    session: WriteSession, epoch: Epoch, after: int, until: int
+) -> list[tuple[bytes, int]]:
     rows = session.execute(
         select(BoardingRow.boarding_id, BoardingRow.shard)
         .join(
@@ -276,4 +303,4 @@ def _boardings_between(session: WriteSession, epoch: Epoch, after: int, until: i
         .where(TapKeyRow.device == epoch[0], TapKeyRow.epoch == epoch[1])
         .where(TapKeyRow.seq > after, TapKeyRow.seq <= until)
     )
-    return [(boarding_id, shard) for boarding_id, shard in rows]
+    return [(UUID(boarding_id).bytes, shard) for boarding_id, shard in rows]
