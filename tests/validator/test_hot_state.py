@@ -375,21 +375,3 @@ async def test_a_start_without_redis_waits_for_it(private_redis: EmbeddedRedis, 
 
     assert away.status_code == 503
     assert answer.json()["outcome"] == "accepted"
-
-
-# Admission
-
-
-async def test_more_taps_than_are_taken_on_are_503_at_once(city: SeededCity, redis_url: str):
-    device, card = city.device(), city.holder(HOLDER, prepaid(passes=100))
-    async with running_service(redis_url, max_taps_in_flight=5) as service:
-        await service.board(device, device.tap(1, card.medium))
-
-        answers = await asyncio.gather(
-            *[service.board(device, device.tap(n, card.medium)) for n in range(2, 42)]
-        )
-
-    busy = [answer for answer in answers if answer.status_code == 503]
-    assert {problem(answer) for answer in busy} == {"overloaded"}
-    assert 0 < len(busy) < 40
-    assert city.usage().used == {"PREPAID": 41 - len(busy)}

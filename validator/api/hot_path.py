@@ -26,6 +26,8 @@ from validator.records.device_messages import MAX_BATCH_BYTES, MAX_TAP_BYTES
 BOARDINGS = "/v1/boardings"
 BATCH = "/v1/boardings/batch"
 _ANNUL_START, _ANNUL_END = "/v1/boardings/", "/annul"
+_BODIES_A_BATCH = 8
+"""Bodies of batches that may be on their way for each batch under way: it bounds the memory that they hold."""
 
 _log = structlog.get_logger("catraca.api")
 _encode = msgspec.json.Encoder().encode
@@ -44,6 +46,7 @@ class HotPath:
     def __init__(self, service: Service, counts: Counts, behind: FastAPI) -> None:
         self._service = service
         self._counts = counts
+        self._reading = 0
         self.behind = behind
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,12 +93,12 @@ class HotPath:
     async def _single(self, scope: Scope, receive: Receive, head: Head, language: str) -> bytes:
         began = perf_counter()
         service, counts = self._service, self._counts
-        counts.in_flight += 1
+        head.check(scope["method"], MAX_TAP_BYTES)
+        raw = await read_body(receive, MAX_TAP_BYTES, service.body_timeout_s)
+        counts.in_flight += 1  # only now: whoever sends slowly takes no place from others
         try:
             if counts.in_flight > service.max_taps:
                 raise Overloaded
-            head.check(scope["method"], MAX_TAP_BYTES)
-            raw = await read_body(receive, MAX_TAP_BYTES, service.body_timeout_s)
             attempt = await board(
                 raw,
                 head.authorization,
@@ -116,13 +119,13 @@ class HotPath:
     async def _batch(self, scope: Scope, receive: Receive, head: Head, language: str) -> bytes:
         began = perf_counter()
         service, counts = self._service, self._counts
+        head.check(scope["method"], MAX_BATCH_BYTES)
+        _sent_at(head)
+        raw = await self._read_batch(receive, head)
         counts.batches_in_flight += 1
         try:
             if counts.batches_in_flight > service.max_batches:
                 raise Overloaded
-            head.check(scope["method"], MAX_BATCH_BYTES)
-            raw = await read_body(receive, MAX_BATCH_BYTES, service.body_timeout_s)
-            _sent_at(head)
             answer = await upload(
                 raw,
                 head.authorization,
@@ -152,15 +155,28 @@ class HotPath:
             )
         return _encode(answer)
 
+    async def _read_batch(self, receive: Receive, head: Head) -> bytes:
+        """The body of a batch, from a known device only: it may be large and come over a slow line."""
+        service = self._service
+        if service.gate.known(head.authorization) is None:
+            await service.gate.admit(head.authorization)
+        self._reading += 1
+        try:
+            if self._reading > service.max_batches * _BODIES_A_BATCH:
+                raise Overloaded
+            return await read_body(receive, MAX_BATCH_BYTES, service.body_timeout_s)
+        finally:
+            self._reading -= 1
+
     async def _annul(self, scope: Scope, receive: Receive, head: Head, language: str) -> bytes:
         began = perf_counter()
         service, counts = self._service, self._counts
+        head.check(scope["method"], MAX_TAP_BYTES)
+        raw = await read_body(receive, MAX_TAP_BYTES, service.body_timeout_s)
         counts.in_flight += 1
         try:
             if counts.in_flight > service.max_taps:
                 raise Overloaded
-            head.check(scope["method"], MAX_TAP_BYTES)
-            raw = await read_body(receive, MAX_TAP_BYTES, service.body_timeout_s)
             _sent_at(head)
             boarding = read_boarding_id(scope["path"][len(_ANNUL_START) : -len(_ANNUL_END)])
             item = await annul(
