@@ -10,6 +10,7 @@ from tests.validator.conftest import Service, running_service
 from tests.validator.seeded_city import NOW, SeededCity, iso, prepaid
 from validator.domain.usage import Usage
 from validator.records.codes import EntryKind
+from validator.records.device_messages import digest_of
 from validator.records.keys import id_key, seen_key
 
 pytestmark = pytest.mark.hot_state
@@ -127,8 +128,27 @@ async def test_a_durable_tap_whose_answer_is_gone_is_recorded_and_changes_nothin
     answer = (await service.board(device, raw)).json()
 
     assert (answer["outcome"], answer["durable_seq"], answer["replayed"]) == ("recorded", 1, True)
-    assert city.journal() == []
+    assert [(entry.kind, entry.effects) for entry in city.journal()] == [(EntryKind.CONFLICT, ())]
     assert city.usage() == Usage()
+
+
+async def test_another_tap_under_a_durable_sequence_reaches_the_register(city: SeededCity, service: Service):
+    """Whether it is a fork only the register can tell, which has the digest; nothing of it may vanish."""
+    device, card = city.device(), city.student()
+    raw = device.tap(1, card.medium)
+    await service.board(device, raw)
+    city.durable(device, 1)
+    other_id = raw.replace(b"000001", b"000002", 1)
+    same_id = raw.replace(b'"102"', b'"900"')
+
+    recorded = (await service.board(device, other_id)).json()
+    conflict = await service.board(device, same_id)
+
+    assert (recorded["outcome"], conflict.status_code) == ("recorded", 409)
+    kept = [entry for entry in city.journal() if entry.digest != digest_of(device.id, raw)]
+    assert [(entry.seq, entry.kind, entry.effects) for entry in kept] == [(1, EntryKind.CONFLICT, ())] * 2
+    assert [entry.digest for entry in kept] == [digest_of(device.id, tap) for tap in (other_id, same_id)]
+    assert city.usage().used == {"STUDENT": 1}
 
 
 async def test_a_durable_tap_whose_answer_is_kept_is_replayed(city: SeededCity, service: Service):
@@ -154,7 +174,10 @@ async def test_a_tap_above_a_gap_is_recorded_and_a_missing_one_is_journalled_aga
 
     assert (missing["outcome"], missing["missing"]) == ("accepted", [[1, 1]])
     assert above["outcome"] == "recorded"
-    assert [entry.seq for entry in city.journal()] == [1]
+    assert {entry.seq: entry.kind for entry in city.journal()} == {
+        1: EntryKind.BOARDING,
+        2: EntryKind.CONFLICT,
+    }
 
 
 async def test_an_id_that_expired_is_no_second_effect(city: SeededCity, service: Service):

@@ -107,6 +107,7 @@ class Attempt:
         self._seen_key = raw_seen_key(self.home, facts.boarding)
         self._durable_key = durable_key(device.id, facts.message.epoch)
         self._decided: AnswerRecord | None = None
+        self._without_answer = Fate.CONFLICT
 
     def first_keys(self) -> Sequence[bytes]:
         """The answer kept before, the device, and the holder with its usage."""
@@ -143,16 +144,18 @@ class Attempt:
             self.replayed(seen)
             return None
         if self.durable.covers(self.facts.message.device_seq):
-            self.fate = Fate.RECORDED
-            return None
+            self._without_answer = Fate.RECORDED
+            return self._evidence("came when its sequence was a row already")
         return self._judge(values)
 
-    def _conflict(self) -> Commit | None:
+    def _conflict(self) -> Commit:
+        self._without_answer = Fate.CONFLICT
+        return self._evidence("boarding id used before for another tap")
+
+    def _evidence(self, note: str) -> Commit:
+        """An entry that changes nothing: the ingester drops the same tap again, and keeps another one as a fork."""
         self._decided = None
-        if self.durable.covers(self.facts.message.device_seq):
-            self.fate = Fate.CONFLICT
-            return None
-        return Commit(self.device.shard, pack_entry(conflict_entry(self.facts, self._flags)))
+        return Commit(self.device.shard, pack_entry(conflict_entry(self.facts, self._flags, note)))
 
     def _judge(self, values: Values) -> Commit:
         facts = self.facts
@@ -253,7 +256,7 @@ class Attempt:
     def committed(self) -> None:
         """The answer stands."""
         self.answer = self._decided
-        self.fate = Fate.CONFLICT if self._decided is None else Fate.ANSWERED
+        self.fate = self._without_answer if self._decided is None else Fate.ANSWERED
 
     def replayed(self, seen: bytes) -> None:
         """The same tap was answered before; that answer stands."""

@@ -194,8 +194,8 @@ def entry_of(facts: TapFacts, decision: Decision, seen: Circumstances) -> Journa
     )
 
 
-def conflict_entry(facts: TapFacts, flags: int) -> JournalEntry:
-    """The journal's entry of a tap whose id was used for another tap."""
+def conflict_entry(facts: TapFacts, flags: int, note: str) -> JournalEntry:
+    """The journal's entry of a tap whose id or sequence was used before; it changes nothing."""
     message = facts.message
     return JournalEntry(
         kind=int(EntryKind.CONFLICT),
@@ -212,7 +212,7 @@ def conflict_entry(facts: TapFacts, flags: int) -> JournalEntry:
         vehicle=message.vehicle,
         trip=message.trip,
         flags=flags,
-        note="boarding id used before for another tap",
+        note=note,
     )
 
 
