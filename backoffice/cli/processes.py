@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from backoffice.adapters.embedded_redis import EmbeddedRedis
+from backoffice.adapters.embedded_redis import EmbeddedRedis, EmbeddedRedisError
 from backoffice.application.ingest import rebuild_all, run_ingest
 from backoffice.application.publish import run_publish
 from backoffice.bootstrap import build, configure_logs, law_of
@@ -24,6 +24,7 @@ from backoffice.settings import Settings
 
 _STOP_S = 20.0
 _POLL_S = 0.2
+_REDIS_LOOK_S = 1.0
 _OPTIONS = {"bundle": ("--every", "300")}
 """Options of a process that `up` starts: lists on board are at most so many seconds older than the register."""
 
@@ -53,7 +54,7 @@ def up() -> None:
                     stdin=subprocess.DEVNULL,
                     start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others in order
                 )
-            out.print(f"embarques:  http://{settings.validator_host}:{settings.validator_port}/docs")
+            out.print(f"embarques:  http://{settings.validator_host}:{settings.validator_port}/openapi.json")
             out.print(f"retaguarda: http://{settings.backoffice_host}:{settings.backoffice_port}/docs")
             out.print(f"dados:      {settings.data_dir.absolute()}  (Ctrl-C encerra)")
             ended = _wait_for_end(children, stop)
@@ -167,8 +168,34 @@ def redis_of(settings: Settings) -> Iterator[str]:
     if settings.redis_url is not None:
         yield settings.redis_url
         return
-    with EmbeddedRedis(settings.data_dir) as server:
+    with EmbeddedRedis(settings.data_dir) as server, _kept_running(server):
         yield server.url
+
+
+@contextmanager
+def _kept_running(server: EmbeddedRedis) -> Iterator[None]:
+    """Start our own Redis again when it dies; one that was found running is its starter's to keep."""
+    ended = threading.Event()
+    watch = threading.Thread(target=_revive, args=(server, ended), daemon=True)
+    if server.owned:
+        watch.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if watch.is_alive():
+            watch.join()
+
+
+def _revive(server: EmbeddedRedis, ended: threading.Event) -> None:
+    while not ended.wait(_REDIS_LOOK_S):
+        if server.owned:
+            continue
+        err.print("aviso: o Redis terminou sozinho; começa de novo")
+        try:
+            server.start()
+        except (EmbeddedRedisError, OSError) as error:
+            err.print(f"erro: o Redis não começou: {error}")
 
 
 @contextmanager

@@ -67,24 +67,61 @@ def wait_for(url: str, process: subprocess.Popen[str], status: int = 200) -> Non
     raise TimeoutError(url)
 
 
+def wait_for_another_redis(folder: Path, died: int | None, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while EmbeddedRedis(folder).pid in (None, died):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 def test_up_serves_the_register_and_the_boardings_until_it_is_stopped(tmp_path: Path):
     city = make_city(f"sqlite:///{tmp_path / 'catraca.sqlite'}", tmp_path)
     city.engine.dispose()
     ports = free_port(), free_port()
     env = environment(tmp_path, CATRACA_VALIDATOR_PORT=str(ports[0]), CATRACA_BACKOFFICE_PORT=str(ports[1]))
+    printed: list[str] = []
 
     with catraca("up", env=env) as process:
         wait_for(f"http://127.0.0.1:{ports[0]}/v1/health/ready", process)
         wait_for(f"http://127.0.0.1:{ports[1]}/v1/health/ready", process)
+        for address in (
+            f"http://127.0.0.1:{ports[0]}/openapi.json",
+            f"http://127.0.0.1:{ports[1]}/docs",
+        ):
+            wait_for(address, process)
+            printed.append(address)
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=WAIT_S)
 
     assert process.returncode == 0, said
-    assert f"http://127.0.0.1:{ports[1]}/docs" in said
+    for address in printed:
+        assert address in said
     assert EmbeddedRedis(tmp_path).pid is None
     for port in ports:
         with socket.socket() as probe:
             assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_up_starts_its_redis_again_when_it_dies(tmp_path: Path):
+    city = make_city(f"sqlite:///{tmp_path / 'catraca.sqlite'}", tmp_path)
+    city.engine.dispose()
+    ports = free_port(), free_port()
+    env = environment(tmp_path, CATRACA_VALIDATOR_PORT=str(ports[0]), CATRACA_BACKOFFICE_PORT=str(ports[1]))
+    ready = f"http://127.0.0.1:{ports[0]}/v1/health/ready"
+
+    with catraca("up", env=env) as process:
+        wait_for(ready, process)
+        died = EmbeddedRedis(tmp_path).pid
+        EmbeddedRedis(tmp_path).kill()
+        wait_for_another_redis(tmp_path, died, process)
+        wait_for(ready, process)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=WAIT_S)
+
+    assert process.returncode == 0, said
+    assert "o Redis terminou sozinho" in said
+    assert EmbeddedRedis(tmp_path).pid is None
 
 
 def test_up_ends_everything_when_one_process_ends(tmp_path: Path):
