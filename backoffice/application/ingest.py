@@ -3,9 +3,11 @@
 At least once, exactly once in effect: rows and progress are one transaction; what Redis is told follows the commit.
 """
 
+import contextlib
+import gc
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
@@ -126,6 +128,10 @@ class Ingester:
             if unsound:
                 self._rebuild(unsound)
             self._looked = time.monotonic()
+        with _no_search_for_cycles():
+            return self._round()
+
+    def _round(self) -> int:
         reached = {number: position.stream_id for number, position in self._positions.items()}
         items = read_streams(self._hot.link, reached, count=COUNT)
         if not items:
@@ -169,6 +175,21 @@ class Ingester:
             if verdict in ("BROKEN", "BAD_SIGNATURE"):
                 tally.broken_heads += 1
                 _log.error("head_not_believed", device=device, epoch=epoch, seq=seq, verdict=verdict)
+
+
+@contextlib.contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """Keep Python's collector from walking over a round's many small objects, none of which are in a cycle.
+
+    Its walks cost a third of a round's time.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def unsound_shards(states: Sequence[ShardState], positions: Mapping[int, Position]) -> set[int]:
