@@ -13,7 +13,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Protocol, cast
 
 import uvloop
 
@@ -78,24 +78,50 @@ class Load:
         return sum(answer.status == status for answer in self.answers)
 
 
+class _Run(Protocol):
+    """What decides which request a connection sends next."""
+
+    over: "asyncio.Future[None]"
+
+    def ready(self, connection: "_Connection") -> None:
+        """A connection stands."""
+        ...
+
+    def told(self, connection: "_Connection", status: int, body: bytes) -> None:
+        """Its request was answered, or the connection was lost meanwhile (status 0)."""
+        ...
+
+    def lost(self, connection: "_Connection") -> None:
+        """The server closed it while it had nothing to do."""
+        ...
+
+
+def _end(over: "asyncio.Future[None]", error: BaseException | None = None) -> None:
+    """End a run once; what goes wrong in a callback of the loop is not swallowed there."""
+    if over.done():
+        return
+    if error is None:
+        over.set_result(None)
+    else:
+        over.set_exception(error)
+
+
 class _Connection(asyncio.Protocol):
     """One kept connection with at most one request in flight."""
 
-    __slots__ = ("_buffer", "_ready", "_told", "_transport", "index", "retry_after_s", "since")
+    __slots__ = ("_buffer", "_run", "_transport", "closing", "index", "retry_after_s", "since")
 
-    def __init__(
-        self, told: "Callable[[_Connection, int, bytes], None]", ready: "Callable[[_Connection], None]"
-    ) -> None:
-        self._told = told
-        self._ready = ready
+    def __init__(self, run: _Run) -> None:
+        self._run = run
         self._buffer = b""
         self.index = -1
         self.since = 0.0
         self.retry_after_s = 0
+        self.closing = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._ready(self)
+        self._run.ready(self)
 
     def send(self, index: int, request: bytes, since: float) -> None:
         self.index = index
@@ -103,6 +129,12 @@ class _Connection(asyncio.Protocol):
         self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
+        try:
+            self._take(data)
+        except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the run
+            _end(self._run.over, error)
+
+    def _take(self, data: bytes) -> None:
         if self._buffer:
             data = self._buffer + data
         head = data.find(_HEAD_END)
@@ -119,14 +151,17 @@ class _Connection(asyncio.Protocol):
         self._buffer = b""
         status = int(data[9:12])
         self.retry_after_s = _number_after(_RETRY_AFTER, data, head) if status == 503 else 0
-        self._told(self, status, data[head + 4 :])
+        self._run.told(self, status, data[head + 4 :])
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.index >= 0:
-            self._told(self, 0, b"")
+            self._run.told(self, 0, b"")
+        elif not self.closing:
+            self._run.lost(self)
 
     def close(self) -> None:
         self.index = -1
+        self.closing = True
         self._transport.close()
 
 
@@ -166,6 +201,9 @@ class _Closed:
         elif self._in_flight == 0:
             self._end(now)
 
+    def lost(self, connection: _Connection) -> None:
+        _end(self.over, BrokenAnswer("the server closed a connection that it had just answered on"))
+
     def _send(self, connection: _Connection, now: float) -> None:
         index = self._next
         if now >= self._count_until or index >= len(self._requests):
@@ -180,8 +218,7 @@ class _Closed:
     def _end(self, now: float) -> None:
         # Requests may run out before the time is up: the window ends with them.
         self.load.seconds = min(self._seconds, now - self._count_from)
-        if not self.over.done():
-            self.over.set_result(None)
+        _end(self.over)
 
 
 class _Open:
@@ -193,7 +230,9 @@ class _Open:
         starts: Sequence[float],
         devices: Sequence[int] | None,
         warm_up_s: float,
+        port: int,
     ) -> None:
+        self._port = port
         self._requests = requests
         self._starts = starts
         self._devices = devices
@@ -227,13 +266,26 @@ class _Open:
             self._idle.append(connection)
             self._send_due(now)
 
+    def lost(self, connection: _Connection) -> None:
+        self._idle.remove(connection)
+        self._again = self._loop.create_task(self._reconnect())
+
+    async def _reconnect(self) -> None:
+        await self._loop.create_connection(lambda: _Connection(self), "127.0.0.1", self._port)
+
     def _tick(self) -> None:
+        try:
+            self._look()
+        except Exception as error:  # noqa: BLE001 - handed on to whoever waits for the run
+            _end(self.over, error)
+
+    def _look(self) -> None:
         now = time.perf_counter()
         self._send_due(now)
         over = self._next >= len(self._requests) and self._in_flight == 0
         if over or now > self._count_until + _GRACE_S:
             self.load.unsent = len(self._requests) - self._next
-            self.over.set_result(None)
+            _end(self.over)
             return
         self._loop.call_later(_TICK_S, self._tick)
 
@@ -249,15 +301,14 @@ class _Open:
                 return
             self._next += 1
             self._in_flight += 1
-            # The newest idle connection, so that few stay warm when few are needed.
-            idle.pop().send(index, self._requests[index], began + starts[index])
+            # The connection that has been idle longest, so that the server ends none for idleness.
+            idle.popleft().send(index, self._requests[index], began + starts[index])
 
 
-async def _drive(run: "_Closed | _Open", port: int, connections: int) -> Load:
+async def _drive(run: _Closed | _Open, port: int, connections: int) -> Load:
     loop = asyncio.get_running_loop()
     made = [
-        await loop.create_connection(lambda: _Connection(run.told, run.ready), "127.0.0.1", port)
-        for _ in range(connections)
+        await loop.create_connection(lambda: _Connection(run), "127.0.0.1", port) for _ in range(connections)
     ]
     await run.over
     for _, protocol in made:
@@ -307,6 +358,6 @@ def open_loop(
     """
 
     async def run() -> Load:
-        return await _drive(_Open(requests, starts, devices, warm_up_s), port, connections)
+        return await _drive(_Open(requests, starts, devices, warm_up_s, port), port, connections)
 
     return _quietly(lambda: uvloop.run(run()))
