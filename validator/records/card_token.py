@@ -4,7 +4,6 @@ It holds no personal data: a version, the city's key, the hot holder id, the car
 """
 
 import base64
-import binascii
 import hashlib
 import re
 import struct
@@ -16,6 +15,7 @@ _SIGNATURE_BYTES = 64
 _TOKEN_BYTES = _FIELDS.size + _SIGNATURE_BYTES
 _TEXT_LENGTH = -(-_TOKEN_BYTES * 8 // 5)
 _SPARE_BITS = _TEXT_LENGTH * 5 - _TOKEN_BYTES * 8
+_SPARE_MASK = (1 << _SPARE_BITS) - 1
 _TEXT = re.compile(rf"[A-Z2-7]{{{_TEXT_LENGTH}}}")
 _BASE_32_DIGITS = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789abcdefghijklmnopqrstuv")
 _DOMAIN = b"catraca-card-1\x00"
@@ -62,10 +62,10 @@ class CardToken(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_token(text: str) -> CardToken:
-    """Read a token's text, without judging its signature.
+    """Read a token's text, without judging its signature. One token has one text: `read_token(text).text() == text`.
 
     Raises:
-        TokenError: not base32, another length, or another version.
+        TokenError: not base32 in capital letters, another length, bits set that nobody signs, or another version.
     """
     raw = _bytes_of(text)
     version, key_id, holder, number, issue = _FIELDS.unpack_from(raw)
@@ -76,14 +76,9 @@ def read_token(text: str) -> CardToken:
 
 def _bytes_of(text: str) -> bytes:
     """The bytes of a token's text. Read as one number in base 32: ten times faster than the library's base32."""
-    if _TEXT.fullmatch(text) is not None:
-        return (int(text.encode().translate(_BASE_32_DIGITS), 32) >> _SPARE_BITS).to_bytes(
-            _TOKEN_BYTES, "big"
-        )
-    try:
-        raw = base64.b32decode(text + "=" * (-len(text) % 8))
-    except (binascii.Error, ValueError):
-        raise TokenError("not a base32 text") from None
-    if len(raw) != _TOKEN_BYTES:
-        raise TokenError(f"{len(raw)} bytes instead of {_TOKEN_BYTES}")
-    return raw
+    if _TEXT.fullmatch(text) is None:
+        raise TokenError(f"not {_TEXT_LENGTH} characters of base32 in capital letters")
+    number = int(text.encode().translate(_BASE_32_DIGITS), 32)
+    if number & _SPARE_MASK:
+        raise TokenError("the spare bits of the last character are set")
+    return (number >> _SPARE_BITS).to_bytes(_TOKEN_BYTES, "big")
