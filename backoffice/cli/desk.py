@@ -34,6 +34,7 @@ from backoffice.application.staff import (
     as_registrar,
 )
 from backoffice.cli.acting import As, acting, parse_day
+from backoffice.cli.card_qr import qr
 from backoffice.cli.console import out
 from backoffice.domain.acquisition import Plan
 from backoffice.persistence.cards import CardKind
@@ -51,6 +52,7 @@ _REASON = typer.Option(help="Motivo.")
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this module."""
+    _cards.command("qr")(qr)
     for name, group in (
         ("holder", _holders),
         ("right", _rights),
