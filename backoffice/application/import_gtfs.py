@@ -24,6 +24,7 @@ from validator.domain.vocabulary import Network
 _CHUNK = 1_000
 _SHOWN = 5
 _LONGEST_CODE = 64
+_LONGEST_OPERATOR = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +130,12 @@ def import_gtfs(
 
 def operator_code(name: str) -> str:
     """The code of an operator's name: `Viação São João` becomes `viacao-sao-joao`; always the same."""
+    return _hyphened(name)[:_LONGEST_OPERATOR].strip("-") or "operador"
+
+
+def _hyphened(name: str) -> str:
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    code = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:32].strip("-")
-    return code or "operador"
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
 
 
 def _routes(feed: GtfsFeed, rules: LineRules, report: ImportReport) -> list[tuple[Route, str]]:
@@ -200,11 +204,22 @@ def _operator_name(
 def _write_operators(
     session: WriteSession, at: datetime, names: Iterable[str], report: ImportReport
 ) -> dict[str, int]:
-    """Ids of operators by name; those that are new have no document yet."""
+    """Ids of operators by name; those that are new have no document yet.
+
+    Raises:
+        FileFault: two operators of the feed would have one code, and so one claim.
+    """
     known = {row[0]: row[1] for row in session.execute(select(OperatorRow.code, OperatorRow.id))}
     ids: dict[str, int] = {}
+    first_of: dict[str, str] = {}
     for name in dict.fromkeys(names):
         code = operator_code(name)
+        first = first_of.setdefault(code, name)
+        if (_hyphened(first) or first) != (_hyphened(name) or name):
+            raise FileFault(
+                f"os operadores {first[:200]!r} e {name[:200]!r} teriam ambos o código {code}; dê-lhes nomes mais "
+                "curtos e distintos na coluna operator do arquivo de redes"
+            )
         if code not in known:
             row = OperatorRow(
                 code=code, name=name[:200], kind=OperatorKind.COMPANY, document=None, recorded_at=at

@@ -144,3 +144,16 @@ def day_of(value: date, field: str) -> date:
             f"{field}: o ano {value.year} está errado; confira a data", f"{field}: year {value.year} is wrong"
         )
     return value
+
+
+def seen_day_of(value: date, field: str, today: date) -> date:
+    """The civil day on which somebody saw a document.
+
+    Raises:
+        Invalid: it lies ahead, or before 1900.
+    """
+    if day_of(value, field) > today:
+        raise Invalid(
+            f"{field}: o dia {value:%d/%m/%Y} ainda não chegou", f"{field}: {value} is still to come"
+        )
+    return value

@@ -9,7 +9,14 @@ from sqlalchemy.orm import Session
 from backoffice.application.changes import change_holder, log, publish_later
 from backoffice.application.errors import Conflict, Forbidden, Invalid, NotFound
 from backoffice.application.ports import Chance
-from backoffice.application.register_fields import cpf_of, day_of, optional_text, search_name, text_of
+from backoffice.application.register_fields import (
+    cpf_of,
+    day_of,
+    optional_text,
+    search_name,
+    seen_day_of,
+    text_of,
+)
 from backoffice.application.register_schools import school_of
 from backoffice.application.staff import Registrar, refuse_serving_oneself
 from backoffice.persistence.base import WriteSession
@@ -146,6 +153,10 @@ def register_enrolment(
         )
     if not 0 <= declaration.passes_per_day <= 8:
         raise Invalid("passes_per_day: de 0 a 8 passes por dia", "passes_per_day: 0 to 8")
+    for field in ("identity_seen_on", "address_seen_on"):
+        seen_on = getattr(declaration, field)
+        if seen_on is not None:
+            seen_day_of(seen_on, field, civil_date(at))
     row = EnrolmentRow(
         holder_id=holder_id,
         school_id=declaration.school_id,

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from backoffice.application.changes import change_holder, lock_holder, log
 from backoffice.application.errors import Conflict, Forbidden, Invalid, NotFound
-from backoffice.application.register_fields import day_of, optional_text, text_of
+from backoffice.application.register_fields import day_of, optional_text, seen_day_of, text_of
 from backoffice.application.register_holders import life_of, person_of, refuse_other_school
 from backoffice.application.register_schools import school_of
 from backoffice.application.staff import Approver, Registrar, refuse_serving_oneself
@@ -24,6 +24,7 @@ from backoffice.persistence.rights import (
     RightSuspensionRow,
 )
 from backoffice.persistence.schools import SchoolNetwork
+from validator.domain.service_time import civil_date, day_after
 from validator.domain.vocabulary import AGE_RIGHTS, RIGHTS_IN_ORDER, Category
 
 _PROOF = {
@@ -88,7 +89,8 @@ def request_right(
     """Register a right; it gives nothing until a second person approves it.
 
     Raises:
-        Invalid: the category needs no registration, a document or school is missing, or the days make no sense.
+        Invalid: the category needs no registration, a document or school is missing, or the days make no sense, such as
+            a document seen tomorrow.
         NotFound: no such holder or school.
         Forbidden: it is the person's own record, or another school's.
     """
@@ -97,7 +99,7 @@ def request_right(
     if life_of(session, holder_id).died_on is not None:
         raise Conflict("o titular consta como falecido", "the holder is recorded as dead")
     _check_category(session, by, asked)
-    _check_days(asked)
+    _check_days(asked, civil_date(at))
     row = RightRequestRow(
         holder_id=holder_id,
         category=asked.category,
@@ -145,8 +147,9 @@ def _check_category(session: Session, by: Registrar, asked: Entitlement) -> None
         )
 
 
-def _check_days(asked: Entitlement) -> None:
+def _check_days(asked: Entitlement, today: date) -> None:
     day_of(asked.first_day, "first_day")
+    seen_day_of(asked.seen_on, "seen_on", today)
     if asked.ended_on is not None and day_of(asked.ended_on, "ended_on") <= asked.first_day:
         raise Invalid("ended_on: depois do primeiro dia", "ended_on: after the first day")
 
@@ -235,14 +238,26 @@ def end_right(
 ) -> None:
     """End a right: `ended_on` is the first civil day without it. A later call corrects the day.
 
+    No call makes a right longer than what the second person approved, nor gives it to the dead.
+
     Raises:
         NotFound: no such right.
-        Invalid: the day lies before the right's first, or no reason is given.
+        Invalid: the day lies before the right's first or after its approved end, or no reason is given.
+        Conflict: the holder was dead by then.
     """
     right = _right(session, by, right_id)
     if day_of(ended_on, "ended_on") < right.first_day:
         raise Invalid("ended_on: antes do primeiro dia do direito", "ended_on: before the right's first day")
+    if right.ended_on is not None and ended_on > right.ended_on:
+        raise Invalid(
+            f"ended_on: o direito foi aprovado só até a véspera de {right.ended_on:%d/%m/%Y}; para mais tempo, peça "
+            "outro direito",
+            f"ended_on: the right was approved to end on {right.ended_on}; ask for another right",
+        )
     holder = change_holder(session, right.holder_id, at)
+    died_on = life_of(session, right.holder_id).died_on
+    if died_on is not None and ended_on > max(day_after(died_on), right.first_day):
+        raise Conflict("o titular consta como falecido", "the holder is recorded as dead")
     session.add(
         RightEndingRow(
             holder_id=holder.id,

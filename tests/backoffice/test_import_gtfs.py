@@ -284,6 +284,31 @@ def test_progress_counts_every_byte(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Companhia Municipal de Transporte Urbano Leste", "Companhia Municipal de Transporte Urbano Oeste"),
+        ("Empresa de Transportes Coletivos Norte", "Empresa de Transportes Coletivos"),
+        ("交通", "巴士"),
+    ],
+)
+def test_two_operators_never_become_one(sqlite_city: RegisterCity, tmp_path: Path, one: str, other: str):
+    agencies = f"agency_id,agency_name\nA,{one}\nB,{other}\n"
+    routes = "route_id,agency_id,route_short_name\nr1,A,11\nr2,B,12\n"
+
+    with pytest.raises(FileFault, match="teriam ambos o código"):
+        load(sqlite_city, feed_file(tmp_path, agency=agencies, routes=routes))
+
+    assert lines_of(sqlite_city).keys().isdisjoint({"12"})
+
+
+def test_one_operator_spelt_in_two_ways_is_one(sqlite_city: RegisterCity, tmp_path: Path):
+    agencies = "agency_id,agency_name\nA,Viação São João\nB,VIACAO SAO JOAO\n"
+    routes = "route_id,agency_id,route_short_name\nr1,A,11\nr2,B,12\n"
+
+    assert load(sqlite_city, feed_file(tmp_path, agency=agencies, routes=routes)).operators == 1
+
+
+@pytest.mark.parametrize(
     ("name", "code"),
     [
         ("Viação São João Ltda.", "viacao-sao-joao-ltda"),

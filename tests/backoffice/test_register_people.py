@@ -334,6 +334,49 @@ def test_of_several_endings_the_last_recorded_counts(city: RegisterCity):
     assert state_of(city, holder, recorded_until=NOW).holder.rights[0].period.until == date(2026, 3, 20)
 
 
+def test_an_ending_makes_no_right_longer_than_it_was_approved(sqlite_city: RegisterCity):
+    holder = sqlite_city.holder()
+    right = sqlite_city.right(holder, school=sqlite_city.public_school, ended_on=date(2026, 7, 1))
+    clerk = as_registrar(sqlite_city.staff("clerk"))
+    for ended_on in (date(2026, 3, 20), date(2026, 7, 1)):
+        with sqlite_city.writing() as session:
+            end_right(session, clerk, NOW, right_id=right, ended_on=ended_on, reason="correção")
+
+    with pytest.raises(Invalid, match="até a véspera de 01/07/2026"), sqlite_city.writing() as session:
+        end_right(session, clerk, NOW, right_id=right, ended_on=date(2026, 7, 2), reason="mais um dia")
+
+    assert state_of(sqlite_city, holder).holder.rights[0].period.until == date(2026, 7, 1)
+
+
+def test_an_ending_gives_nothing_to_the_dead(sqlite_city: RegisterCity):
+    holder = sqlite_city.holder()
+    right = sqlite_city.right(holder, school=sqlite_city.public_school)
+    clerk = as_registrar(sqlite_city.staff("clerk"))
+    with sqlite_city.writing() as session:
+        record_death(session, clerk, NOW, holder_id=holder, died_on=date(2026, 3, 1))
+
+    with pytest.raises(Conflict, match="falecido"), sqlite_city.writing() as session:
+        end_right(session, clerk, NOW, right_id=right, ended_on=date(2026, 3, 3), reason="x")
+    with sqlite_city.writing() as session:
+        end_right(session, clerk, NOW, right_id=right, ended_on=date(2026, 2, 20), reason="saiu antes")
+
+    assert state_of(sqlite_city, holder).holder.rights[0].period.until == date(2026, 2, 20)
+
+
+def test_a_document_cannot_have_been_seen_tomorrow(sqlite_city: RegisterCity):
+    holder = sqlite_city.holder()
+    clerk = as_registrar(sqlite_city.staff("clerk"))
+    tomorrow = TODAY + timedelta(days=1)
+    asked = Entitlement(Category.OFICIAL_JUST, TODAY, proof_of(Category.OFICIAL_JUST), tomorrow)
+    days = (sqlite_city.public_school, date(2026, 2, 1), date(2026, 12, 1), 2)
+
+    with pytest.raises(Invalid, match="seen_on"), sqlite_city.writing() as session:
+        request_right(session, clerk, NOW, holder_id=holder, asked=asked)
+    for declaration in (Declaration(*days, tomorrow, TODAY), Declaration(*days, TODAY, tomorrow)):
+        with pytest.raises(Invalid, match="seen_on"), sqlite_city.writing() as session:
+            register_enrolment(session, clerk, NOW, holder_id=holder, declaration=declaration)
+
+
 @pytest.mark.parametrize("number", [0, 999])
 def test_a_right_or_request_that_is_not_there(sqlite_city: RegisterCity, number: int):
     clerk = as_registrar(sqlite_city.staff("clerk"))
