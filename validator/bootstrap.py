@@ -56,7 +56,12 @@ def create_app(settings: Settings | None = None, clock: Clock | None = None) -> 
         return Readiness(not lacks, tuple(lacks))
 
     def gauges() -> Mapping[str, float]:
-        return {**state.numbers(), "city_revision": city.revision or 0, "city_broken": watch.broken}
+        return {
+            **state.numbers(),
+            "city_revision": city.revision or 0,
+            "city_broken": watch.broken,
+            "log_lines_dropped_total": 0 if log is None else log.dropped,
+        }
 
     service = Service(
         hot=state,

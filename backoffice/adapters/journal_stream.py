@@ -45,22 +45,19 @@ def stream_place(stream_id: str) -> tuple[int, int]:
     return int(millis), int(number or 0)
 
 
-def read_streams(
-    link: RedisLink, positions: Mapping[int, str], *, count: int, block_ms: int | None = None
-) -> list[StreamItem]:
+def read_streams(link: RedisLink, positions: Mapping[int, str], *, count: int) -> list[StreamItem]:
     """Entries after a position of each stream, ordered by place; at most `count` of each stream.
 
     Args:
         link: The connection.
         positions: Position by shard.
         count: Bound on the entries of one stream, so that memory stays bounded after a long pause.
-        block_ms: Milliseconds to wait where nothing is there; None for not at all.
 
     Raises:
         redis.RedisError: the server is gone.
     """
     answer = link.client.xread(
-        {journal_key(number): position for number, position in positions.items()}, count=count, block=block_ms
+        {journal_key(number): position for number, position in positions.items()}, count=count
     )
     items = [
         _item(_SHARD_OF[bytes(key)], stream_id, fields)

@@ -57,6 +57,8 @@ def judge_head(
     if verdict == "WAITING":
         return verdict, state
     session.execute(update(SignedHeadRow).where(SignedHeadRow.id == head.id).values(verdict=verdict))
+    if verdict == "BAD_SIGNATURE":
+        return verdict, state  # nobody has signed it: it says nothing of the rows
     if verdict not in VALID:
         return verdict, replace(state, broken=True)
     closed = state.closed or head.closing

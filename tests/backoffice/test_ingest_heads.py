@@ -88,4 +88,5 @@ def test_a_head_signed_by_another_key_covers_nothing(
     ingest_all(ingester)
     with reading(engine) as session:
         assert session.scalars(select(SignedHeadRow.verdict)).all() == ["BAD_SIGNATURE"]
-        assert session.get_one(DeviceEpochRow, ("v-1", 1)).covered_seq == 0
+        epoch = session.get_one(DeviceEpochRow, ("v-1", 1))
+        assert (epoch.covered_seq, epoch.broken) == (0, False)

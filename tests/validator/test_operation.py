@@ -45,6 +45,7 @@ async def test_metrics_count_answers_problems_and_items(city: SeededCity, servic
         'catraca_batch_items_total{verdict="excluded"} 1.0',
         "catraca_boarding_seconds_count 2.0",
         "catraca_taps_in_flight 0.0",
+        "catraca_log_lines_dropped_total 0.0",
         "catraca_hot_state_lanes_ready 2.0",
         "catraca_city_revision 1.0",
     ):

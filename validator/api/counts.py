@@ -28,7 +28,6 @@ class Counts:
         self.batch_items: dict[str, int] = {}
         self.in_flight = 0
         self.batches_in_flight = 0
-        self.most_in_flight = 0
         self._buckets = [0] * (len(BOUNDS_S) + 1)
         self._seconds = 0.0
 
