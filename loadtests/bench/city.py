@@ -52,7 +52,7 @@ from validator.records.usage import pack_usage
 
 OPERATORS: Final = ("alfa", "beta")
 LINES: Final = tuple(f"{number}" for number in range(101, 133))
-DEVICES: Final = 400
+DEVICES: Final = 2_000
 CARD_KEY_ID: Final = 1
 CARD_FARE_CENTS: Final = 450
 PASSES: Final = 100_000

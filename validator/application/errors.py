@@ -16,6 +16,7 @@ BoardingError
     +-- Overloaded          more taps in flight than the service takes on
 """
 
+import itertools
 from typing import ClassVar
 
 from validator.domain.reasons import Reason
@@ -77,7 +78,7 @@ class NotServed(BoardingError):
     """The service cannot answer now; the same bytes sent again later get their answer."""
 
     slug = "not-served"
-    retry_after_s: ClassVar[int] = 1
+    retry_after_s: int = 1
 
 
 class HotStateAway(NotServed):
@@ -184,12 +185,19 @@ class Damaged(NotServed):
         )
 
 
+_WAITS_S = itertools.cycle((1, 2, 3))
+
+
 class Overloaded(NotServed):
-    """More taps are in flight than this process takes on."""
+    """More taps are in flight than this process takes on.
+
+    Devices are told different waits in turn: those that are refused together must not come back together.
+    """
 
     slug = "overloaded"
 
     def __init__(self) -> None:
+        self.retry_after_s = next(_WAITS_S)
         super().__init__(
             "O serviço está no limite. Espere o tempo de Retry-After e envie os mesmos bytes de novo.",
             "The service is at its limit. Wait for Retry-After and send the same bytes again.",
