@@ -5,7 +5,7 @@ out here, from the bytes that the devices wrote.
 """
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tests.simulation.auditor_journal import (
     QUARANTINE,
@@ -28,7 +28,8 @@ from tests.simulation.auditor_law import (
 )
 from tests.simulation.facts import Answer, Attempt, Facts, Observed, Token
 
-_CARD_REFUSALS = ("TOKEN_INVALID", "CARD_UNKNOWN", "CARD_REPLACED", "CARD_BLOCKED")
+_KEPT = timedelta(hours=24)
+"""How long an answer is kept at least after its tap has come."""
 
 
 class Hot:
@@ -43,7 +44,8 @@ class Hot:
         self._used: dict[str, Used] = {}
         self._taken: dict[str, Taking] = {}
         self._holder: dict[str, str | None] = {}
-        self._came: dict[str, datetime] = {}
+        self._annulled: set[str] = set()
+        self._came = {row["boarding_id"]: row["received_at"] for row in observed.rows["boardings"]}
         self.outcomes: dict[str, Outcome] = {}
 
     def findings(self) -> Iterator[str]:
@@ -60,7 +62,9 @@ class Hot:
 
     def _commits(self) -> list[tuple[str, Row]]:
         rows = [
-            (kind, row) for kind in ("boardings", "releases", "annulments") for row in self._observed.rows[kind]
+            (kind, row)
+            for kind in ("boardings", "releases", "annulments")
+            for row in self._observed.rows[kind]
         ]
         return sorted(rows, key=lambda r: (r[1]["shard"], r[1]["generation"], r[1]["commit_no"]))
 
@@ -76,7 +80,6 @@ class Hot:
         outcome, holder = self._decide(fact, attempt, at, flag, token)
         self.outcomes[fact.boarding] = outcome
         self._holder[fact.boarding] = holder
-        self._came[fact.boarding] = attempt.received
         wanted = (
             "BOARDING" if outcome.accepted else "REFUSAL",
             outcome.reason,
@@ -117,9 +120,7 @@ class Hot:
         used = self._of(token.hot_id)
         return self._law.decide(fact.tap(at, self._facts), holder, used), token.hot_id
 
-    def _left(
-        self, row: Row, outcome: Outcome, holder: str, at: datetime, attempt: Attempt
-    ) -> Iterator[str]:
+    def _left(self, row: Row, outcome: Outcome, holder: str, at: datetime, attempt: Attempt) -> Iterator[str]:
         """What the answer said to remain."""
         if outcome.purse is None:
             wanted: tuple[int | None, int | None] = (None, None)
@@ -149,7 +150,7 @@ class Hot:
         outcome, holder = self.outcomes.get(boarding), self._holder.get(boarding)
         if outcome is None or holder is None:
             return
-        if not release.released:
+        if not release.released or boarding in self._annulled:
             self._stand(boarding, holder, None)
         elif not (outcome.accepted and _same_ride(outcome, release.ride_class, release.purse)):
             at = self._dated(boarding)
@@ -178,14 +179,16 @@ class Hot:
             yield from self._gone(row, boarding, "annulment")
             return
         fact, holder = self._entries.taps[boarding], self._holder.get(boarding)
-        if fact.is_annulled and holder is not None:
-            self._stand(boarding, holder, None)
+        if fact.is_annulled:
+            self._annulled.add(boarding)
+            if holder is not None:
+                self._stand(boarding, holder, None)
 
     def _gone(self, row: Row, boarding: str, what: str) -> Iterator[str]:
-        """Whether the service may have let go of a boarding before what cites it came."""
-        expired = self._facts.expired.get(boarding)
-        if expired is None or expired > row["received_at"]:
-            yield f"{what} of {boarding}: the service says that it no longer knows the boarding, and it should"
+        """Whether the service may have let go of a boarding before what cites it came: after a day, not sooner."""
+        came = self._came.get(boarding)
+        if came is None or row["received_at"] - came < _KEPT:
+            yield f"{what} of {boarding}: the service no longer knows the boarding, and it should"
 
     def _dated(self, boarding: str) -> datetime:
         fact = self._entries.taps[boarding]
@@ -212,7 +215,8 @@ class Hot:
                 yield f"holder {holder} has no usage in Redis"
                 continue
             net = {
-                key: count - _counts(said["returned"]).get(key, 0) for key, count in _counts(said["used"]).items()
+                key: count - _counts(said["returned"]).get(key, 0)
+                for key, count in _counts(said["used"]).items()
             }
             net = {key: count for key, count in net.items() if count}
             if _counts(said["half"]) != used.months():
@@ -304,4 +308,3 @@ def _told_by(row: Row) -> tuple[object, ...]:
         row["month_boardings"],
         row["passes"],
     )
-

@@ -307,9 +307,7 @@ class Law:
             first = first or outcome
         return first or Outcome("LINE_UNKNOWN" if tap.network is None else "NO_PASSES")
 
-    def _options(
-        self, tap: Tap, holder: Known, used: Used, fare: int | None, day: date
-    ) -> Iterable[Outcome]:
+    def _options(self, tap: Tap, holder: Known, used: Used, fare: int | None, day: date) -> Iterable[Outcome]:
         for category in holder.categories(day):
             if category not in ("CHILD", "ELDER") and (fault := holder.fault(category, day)):
                 yield Outcome(fault)

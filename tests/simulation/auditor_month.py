@@ -129,7 +129,7 @@ class Months:
             return None
         release = fact.release
         single = attempt.kind != "batch"
-        if release is None and single and row["kind"] == "REFUSAL":
+        if release is None and row["kind"] == "REFUSAL":
             return None
         if release is not None and not release.released:
             return None
@@ -148,7 +148,17 @@ class Months:
         )
         undated = flag == QUARANTINE
         return Ride(
-            fact, attempt, at, undated, online, hot_id, states, ride_class, key, first_named(*doubts), operator
+            fact,
+            attempt,
+            at,
+            undated,
+            online,
+            hot_id,
+            states,
+            ride_class,
+            key,
+            first_named(*doubts),
+            operator,
         )
 
     def _states(
@@ -229,7 +239,7 @@ class Months:
         if fare == 0:
             return self._by_law(decide(tap, holder, used), ride, holder, used, 0)
         price = fare or 0
-        if tap.medium == "cash" or ride.ride_class == "FULL":
+        if ride.ride_class == "FULL":
             return Judged(None, "FULL", price, price, 0)
         if holder is None or tap.category is not None:
             return self._by_law(decide(tap, holder, used), ride, holder, used, price)
@@ -262,9 +272,7 @@ class Months:
             return replace(judged, reason="NO_RIGHT")
         return judged
 
-    def _by_law(
-        self, outcome: Outcome, ride: Ride, holder: Known | None, used: Used, price: int
-    ) -> Judged:
+    def _by_law(self, outcome: Outcome, ride: Ride, holder: Known | None, used: Used, price: int) -> Judged:
         if outcome.accepted:
             return _of(outcome)
         reason = "OVER_CAP" if outcome.reason == "STUDENT_CAP_REACHED" else outcome.reason
@@ -334,7 +342,16 @@ def claims_agree(facts: Facts, observed: Observed, rated: list[Rated]) -> Iterat
     for boarding in sorted(wanted.keys() & said.keys()):
         one, row = wanted[boarding], said[boarding]
         own = (one.month, one.operator, one.verdict, one.reason, one.category, one.fare, one.rider, one.city)
-        names = ("month", "operator", "verdict", "reason", "category", "fare_cents", "rider_cents", "city_cents")
+        names = (
+            "month",
+            "operator",
+            "verdict",
+            "reason",
+            "category",
+            "fare_cents",
+            "rider_cents",
+            "city_cents",
+        )
         if own != tuple(row[name] for name in names):
             yield f"{boarding}: the closing says {tuple(row[name] for name in names)}, the auditor {own}"
     yield from _sums(observed, rated)

@@ -87,7 +87,9 @@ class Bus:
         texts = [raw.decode() for raw in self.journal.entries[first - 1 : last]]
         upto, epoch = first + len(texts) - 1, self.journal.epoch
         head = self.heads[upto]
-        signed = b"catraca-head-1\x00" + self.id.encode() + b"\x00" + struct.pack(">QQ?", epoch, upto, closing)
+        signed = (
+            b"catraca-head-1\x00" + self.id.encode() + b"\x00" + struct.pack(">QQ?", epoch, upto, closing)
+        )
         message = {
             "epoch": epoch,
             "first_seq": first,

@@ -42,11 +42,15 @@ class Counter:
         for day in range(world.size.days):
             while world.random.random() < _A_DAY / (1 + _A_DAY):
                 rider = world.random.choice(world.city.riders)
-                world.at(world.local(day, world.random.uniform(8, 18)), lambda rider=rider: self._serve(rider))
+                world.at(
+                    world.local(day, world.random.uniform(8, 18)), lambda rider=rider: self._serve(rider)
+                )
 
     def _serve(self, rider: Rider) -> None:
         world = self._world
-        serve = world.random.choice((self._replace, self._block, self._end, self._pause, self._sell, self._sell))
+        serve = world.random.choice(
+            (self._replace, self._block, self._end, self._pause, self._sell, self._sell)
+        )
         try:
             changes = serve(rider)
         except RegisterError:
@@ -120,7 +124,5 @@ class Counter:
         order = Order(product, network, units, Plan.MONTH if student else None)
         with writing(self._world.services.engine) as session:
             desk = as_desk(staff_by_login(session, "clerk", self._world.now))
-            row = sell_passes(
-                session, desk, self._world.now, BOOK, holder_id=rider.holder_id, order=order
-            )
+            row = sell_passes(session, desk, self._world.now, BOOK, holder_id=rider.holder_id, order=order)
             return [PassesSold(product.value, network.value, units, row.face_cents, row.paid_cents)]

@@ -152,7 +152,6 @@ class Facts:
         devices: Operator by device.
         hangs_in: Vehicle by device, by registration.
         losses: Instants at which Redis lost commits that had been answered.
-        expired: Instant at which the service let go of a boarding's answer, by boarding id.
     """
 
     seed: int = 0
@@ -167,7 +166,6 @@ class Facts:
     attempts: list[Attempt] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     losses: list[datetime] = field(default_factory=list)
-    expired: dict[str, datetime] = field(default_factory=dict)
 
 
 @dataclass

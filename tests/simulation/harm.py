@@ -95,5 +95,3 @@ class Harm:
     def _restart_api(self) -> None:
         services = self._world.services
         services.restart_validator(self._world.random.randrange(len(services.validators)))
-        if services.running and self._world.random.random() < 0.5:
-            services.wait_until_ready()

@@ -62,4 +62,3 @@ def play(seed: int, folder: Path, template: Template, size: Size = SMALL, harm: 
         services.stop()
         engine.dispose()
         shutil.rmtree(folder, ignore_errors=True)
-

@@ -226,9 +226,7 @@ class Rides:
         self._world.told_durable(bus, told["durable_seq"])
         return answer
 
-    def tried(
-        self, kind: str, bus: Bus, first: int, last: int, received: datetime, sent: datetime
-    ) -> None:
+    def tried(self, kind: str, bus: Bus, first: int, last: int, received: datetime, sent: datetime) -> None:
         self._world.facts.attempts.append(
             Attempt(kind, bus.id, bus.journal.epoch, first, last, received, sent)
         )

@@ -44,7 +44,7 @@ class Schedule:
             for bus in self._world.buses:
                 self._network(bus, day)
                 self._clock(bus, day)
-            for hour in (7.5, 12.0, 16.5, 21.9):
+            for hour in (8.0, 14.0, 21.0):
                 self._world.at(self._world.local(day, hour + self._random.random()), self._ingest)
 
     def _ingest(self) -> None:
@@ -90,7 +90,10 @@ class Schedule:
         bus = self._bus()
         medium: dict[str, object] = self._random.choice(
             (
-                {"kind": "cash", "tendered_cents": self._random.choice((200, 435, 475, 500, 735, 1000, 9000))},
+                {
+                    "kind": "cash",
+                    "tendered_cents": self._random.choice((200, 435, 475, 500, 735, 1000, 9000)),
+                },
                 {"kind": "key", "category": self._random.choice(_KEYED)},
                 {"kind": "document", "category": "ELDER", "document": "RG"},
             )
@@ -147,4 +150,3 @@ def _set_online(bus: Bus, online: bool) -> None:
 
 def _signed(token: CardToken, signature: bytes) -> str:
     return CardToken(token.key_id, token.holder_id, token.card_number, token.issue, signature).text()
-

@@ -108,9 +108,7 @@ class Validator:
             time.sleep(0.002)
 
     def board(self, raw: bytes, authorization: bytes, sent: datetime, received: datetime) -> Attempt:
-        return self._run(
-            board(raw, authorization, sent, received, self.state, self._gate, self._desk)
-        )
+        return self._run(board(raw, authorization, sent, received, self.state, self._gate, self._desk))
 
     def board_together(
         self, taps: list[tuple[bytes, bytes, datetime, datetime]]
@@ -250,7 +248,7 @@ class Services:
             if self._ingester is None or dies_at is not None:
                 self._begin(dies_at)
             assert self._ingester is not None
-            while self._ingester.step() or self._is_fenced():
+            while self._ingester.step() or self._must_look():
                 pass
         except Killed:
             self._drop_link()
@@ -269,13 +267,14 @@ class Services:
         self._ingester = Ingester(self.engine, hot, LAW, self.clock)
         self._ingester.begin()
 
-    def _is_fenced(self) -> bool:
-        """Whether a shard waits for the ingester's next look, which it takes ten times a second."""
+    def _must_look(self) -> bool:
+        """Whether something waits for the ingester's next look, which it takes ten times a second."""
         assert self._link is not None
-        if any(state.fenced for state in HotState(self._link).shard_states()):
-            time.sleep(0.02)
-            return True
-        return False
+        hot = HotState(self._link)
+        if hot.verified() and all(s.generation is not None and not s.fenced for s in hot.shard_states()):
+            return False
+        time.sleep(0.02)
+        return True
 
     def _drop_link(self) -> None:
         self._ingester = None
@@ -309,15 +308,19 @@ class Services:
         """A process of the API dies and another takes its place."""
         self.validators[place].stop()
         self.validators[place] = Validator(self.server.url)
+        if self.running and self._is_verified():
+            self.validators[place].wait_until_ready()
 
-    def pass_a_day(self, known: dict[bytes, datetime], now: datetime) -> list[bytes]:
+    def _is_verified(self) -> bool:
+        with RedisLink(self.server.url) as link:
+            return HotState(link).verified()
+
+    def pass_a_day(self, known: dict[bytes, datetime], now: datetime) -> None:
         """Let go of answers that were durable a virtual day ago, as their time to live would.
 
         Args:
             known: When each key was first seen to be durable; kept by the caller.
             now: The virtual instant.
-
-        Returns the keys that are gone.
         """
         gone: list[bytes] = []
         with self.client() as client:
@@ -332,4 +335,3 @@ class Services:
                         gone.append(key)
             if gone:
                 client.delete(*gone)
-        return gone
