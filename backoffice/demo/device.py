@@ -25,6 +25,8 @@ from validator.records.device_messages import chain_next, chain_start, digest_of
 BOARDINGS = "/v1/boardings"
 BATCH = "/v1/boardings/batch"
 ENTRIES_A_BATCH = 500
+_ATTEMPTS = 150
+_PAUSE_S = 0.2
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -162,20 +164,27 @@ class Device:
         """
         return await self._post(BOARDINGS, entry.exact)
 
-    async def post_annulment(self, entry: Entry, boarding_id: UUID) -> HttpAnswer:
-        """Post an annulment on its own route.
+    async def post_tap_again(self, entry: Entry) -> HttpAnswer:
+        """Post a tap until it is answered.
 
         Raises:
-            LinkDown: no answer came.
+            DeviceRefused: it is not, for many seconds.
         """
-        return await self._post(f"{BOARDINGS}/{boarding_id}/annul", entry.exact)
+        return await self._post_until_served(BOARDINGS, entry.exact)
+
+    async def post_annulment(self, entry: Entry, boarding_id: UUID) -> HttpAnswer:
+        """Post an annulment on its own route until it is answered.
+
+        Raises:
+            DeviceRefused: it is not, for many seconds.
+        """
+        return await self._post_until_served(f"{BOARDINGS}/{boarding_id}/annul", entry.exact)
 
     async def upload(self, *, closing: bool = False) -> list[dict[str, Any]]:
         """Upload everything that is not durable yet, in batches, each with a signed head; the items answered.
 
         Raises:
-            LinkDown: no answer came.
-            DeviceRefused: the service refused a batch whole.
+            DeviceRefused: the service refused a batch whole, or gives no answer.
         """
         held = self.journal.held
         items: list[dict[str, Any]] = []
@@ -202,10 +211,7 @@ class Device:
         if closing:
             body["closing"] = True
         while True:
-            answer = await self._post(BATCH, _encode(body))
-            if answer.status == 503:
-                await asyncio.sleep(0.2)
-                continue
+            answer = await self._post_until_served(BATCH, _encode(body))
             if answer.status != 200:
                 raise DeviceRefused(f"{self.identity.device_id}: {answer.status} {answer.body.decode()}")
             items: list[dict[str, Any]] = _decode(answer.body)["items"]
@@ -214,7 +220,21 @@ class Device:
             if all(item["recorded"] for item in items):
                 return items
             self.tally.not_recorded += sum(not item["recorded"] for item in items)
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(_PAUSE_S)
+
+    async def _post_until_served(self, path: str, body: bytes) -> HttpAnswer:
+        """The same bytes again and again: whatever was done with the first, it is done once."""
+        why = ""
+        for _ in range(_ATTEMPTS):
+            try:
+                answer = await self._post(path, body)
+                if answer.status != 503:
+                    return answer
+                why = answer.body.decode()
+            except LinkDown as error:
+                why = str(error)
+            await asyncio.sleep(_PAUSE_S)
+        raise DeviceRefused(f"{self.identity.device_id}: {path}: {why}")
 
     async def _post(self, path: str, body: bytes) -> HttpAnswer:
         headers = self.identity.headers | {"Catraca-Sent-At": self._own_time(self._clock.now())}

@@ -188,7 +188,7 @@ class Player:
 
     async def _again(self, device: Device, entry: Entry, first: HttpAnswer) -> None:
         """The same bytes once more: the same answer, marked as a replay."""
-        second = await device.post_tap(entry)
+        second = await device.post_tap_again(entry)
         one, other = read_answer(first), read_answer(second)
         self.happened.replayed += bool(other.get("replayed"))
         for answer in (one, other):
@@ -213,7 +213,7 @@ class Player:
         fare = self._count.fare(tap.vehicle.line, next_at)
         cash = PlannedTap(next_at, tap.vehicle, MediumKind.CASH, tap.vehicle.line.code, tendered_cents=fare)
         entry = bus.device.journal_tap(self._fields(cash, boarding_id), cash.at)
-        answer = await bus.device.post_tap(entry)
+        answer = await bus.device.post_tap_again(entry)
         self.happened.conflicts += 1
         if answer.status != 409:
             self._differ(f"used id: {answer.status} {answer.body.decode()}")
@@ -227,7 +227,7 @@ class Player:
         entry = bus.device.journal_tap(self._fields(tap, boarding_id), tap.at)
         self.happened.offline += 1
         if bus.revoked:
-            answer = await bus.device.post_tap(entry)
+            answer = await bus.device.post_tap_again(entry)
             if answer.status != 401:
                 self._differ(f"stolen device: {answer.status} {answer.body.decode()}")
         self._decide_alone(bus, tap, boarding_id, None)
