@@ -25,11 +25,9 @@ from validator.records.keys import (
     fence_key,
     generation_key,
     holder_key,
-    id_key,
     journal_key,
     raw_id_key,
     raw_seen_key,
-    seen_key,
     shard,
     usage_key,
 )
@@ -163,19 +161,18 @@ class HotState:
         return sum(pipe.execute())
 
     def write_usage(self, usages: Iterable[tuple[str, bytes]]) -> None:
-        """Overwrite the usage of holders; for a fenced shard only."""
-        pipe = self._pipe()
-        for holder, usage in usages:
-            pipe.set(usage_key(holder), usage)
-        pipe.execute()
+        """Overwrite the usage of holders of one shard, which must be fenced."""
+        written = {usage_key(holder): usage for holder, usage in usages}
+        if written:
+            self._client.mset(written)
 
     def restore_answers(self, answers: Iterable[KeptAnswer]) -> None:
         """Write `id` and `seen` of boardings again; for fenced shards only."""
         pipe = self._pipe()
         for one in answers:
-            boarding, seconds = UUID(one.boarding_id), DURABLE_SECONDS if one.durable else ID_SECONDS
-            pipe.set(id_key(boarding), one.id_record, ex=seconds)
-            pipe.set(seen_key(one.home, boarding), one.answer, ex=seconds)
+            boarding, seconds = UUID(one.boarding_id).bytes, DURABLE_SECONDS if one.durable else ID_SECONDS
+            pipe.execute_command("SET", raw_id_key(boarding), one.id_record, "EX", seconds)
+            pipe.execute_command("SET", raw_seen_key(one.home, boarding), one.answer, "EX", seconds)
         pipe.execute()
 
     def write_durable(self, durable: Iterable[tuple[tuple[str, int], DurableRecord]]) -> None:
