@@ -17,6 +17,7 @@ MODULES = (
     "desk",
     "devices",
     "onboard",
+    "conformance",
     "journal",
     "quarantine",
     "imports",

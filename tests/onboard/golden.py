@@ -28,7 +28,7 @@ from validator.records.city import CardKeyRecord, CityRecord, LineRecord, fare_r
 from validator.records.device_messages import chain_next, chain_start, digest_of, head_message
 from validator.records.enrolment import enrolment_message
 
-FILE = Path(__file__).parents[2] / "docs" / "golden" / "device-protocol.json"
+FILE = Path(__file__).parents[2] / "backoffice" / "conformance" / "device-protocol.json"
 CITY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 DEVICE = Ed25519PrivateKey.from_private_bytes(bytes(range(32, 64)))
 DEVICE_ID, EPOCH = "v-1207", 1
