@@ -133,10 +133,10 @@ class GtfsFeed:
     def trip_times(self) -> dict[str, tuple[int, int]]:
         """First departure and last arrival by trip, in seconds after midnight of the operational day.
 
-        Times after 24:00 stay as they are; stops without a time are passed over.
+        Times after 24:00 stay as they are; stops without a time are passed over. A missing or empty file has none.
         """
         times: dict[str, tuple[int, int]] = {}
-        if not self.has("stop_times.txt"):
+        if not self.size("stop_times.txt"):
             return times
         for line, row in self._rows("stop_times.txt", ["trip_id"]):
             for column in ("arrival_time", "departure_time"):

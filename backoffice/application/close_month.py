@@ -245,7 +245,7 @@ def _close(
     claims = write_claims(session, closing, tallies, register, reversals.adjustments())
     write_reversals(session, reversals.rows, claims)
     session.add(
-        AuditRow(at=at, action="CLOSE_MONTH", subject_kind="month", subject_id=month, detail=f"{part}")
+        AuditRow(at=at, action="month.close", subject_kind="month", subject_id=month, detail=f"part={part}")
     )
     session.flush()
     return _as_closed(session, closing, closed_before=False)

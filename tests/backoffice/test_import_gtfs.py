@@ -167,11 +167,6 @@ def test_a_column_may_name_the_operator(sqlite_city: RegisterCity, tmp_path: Pat
 def test_what_may_be_forgiven_is_forgiven(
     sqlite_city: RegisterCity, tmp_path: Path, changes: dict[str, str | bytes | None]
 ):
-    if changes.get("stop_times") == "":
-        with pytest.raises(FileFault, match=r"stop_times.txt, linha 1: falta a coluna trip_id"):
-            load(sqlite_city, feed_file(tmp_path, **changes))
-        return
-
     report = load(sqlite_city, feed_file(tmp_path, **changes))
 
     assert (report.operators, report.lines, report.trips) == (1, 2, 2)
@@ -299,6 +294,15 @@ def test_two_operators_never_become_one(sqlite_city: RegisterCity, tmp_path: Pat
         load(sqlite_city, feed_file(tmp_path, agency=agencies, routes=routes))
 
     assert lines_of(sqlite_city).keys().isdisjoint({"12"})
+
+
+@pytest.mark.parametrize("content", [None, "", "trip_id,arrival_time\n"])
+def test_trips_may_be_without_times(sqlite_city: RegisterCity, tmp_path: Path, content: str | None):
+    load(sqlite_city, feed_file(tmp_path, stop_times=content))
+
+    with reading(sqlite_city.engine) as session:
+        trip = session.scalars(select(TripRow).where(TripRow.code == "t1")).one()
+    assert (trip.departs_s, trip.arrives_s) == (None, None)
 
 
 def test_one_operator_spelt_in_two_ways_is_one(sqlite_city: RegisterCity, tmp_path: Path):
