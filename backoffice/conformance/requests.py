@@ -27,6 +27,8 @@ def introduce(kit: Kit) -> None:
             f"o número {before} já foi usado nesta época: o diário deste aparelho se perdeu; "
             "reinstale o validador (catraca device reinstall) e use a época nova"
         )
+    if kit.upload(kit.device.batch(before)).body.get("field") == "signature":
+        raise CannotGoOn("o serviço não aceita a assinatura deste aparelho; confira --key com o cadastro")
     held = came.status == 200 and came.body.get("boarding_id") == boarding
     kit.report.holds(1, "o validador é atendido com o seu token", "200 com o boarding_id", came, held)
 
