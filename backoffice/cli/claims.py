@@ -56,7 +56,7 @@ def close(
     """Apura e congela uma competência e grava a fatura de cada operadora em CSV e JSON."""
     of = _month(month)
     backoffice = build()
-    instant = backoffice.clock() if at is None else _instant(at)
+    instant = _closing_instant(at, backoffice.clock())
     closed = _close(backoffice, of, instant, by, complementary=complementary)
     if closed is None:
         out.print(f"Nada chegou nem foi resolvido desde o fechamento de {of}; não há fatura complementar.")
@@ -83,6 +83,16 @@ def export(
     last = newest_part(backoffice.engine, of)
     for number in [part] if part is not None else range(1, max(last, 1) + 1):
         _write(backoffice, of, number, operator, folder)
+
+
+def _closing_instant(at: str | None, now: datetime) -> datetime:
+    """The instant of closing: now, or an earlier one, so that the bytes can be repeated; a future one is a slip."""
+    if at is None:
+        return now
+    instant = _instant(at)
+    if instant > now:
+        raise Invalid(f"o instante {at} ainda não chegou; informe um que já passou, ou nenhum.")
+    return instant
 
 
 def _close(

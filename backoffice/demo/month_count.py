@@ -1,7 +1,5 @@
 """The claims as the demonstration counts them: its rides of a month, in order of time, holder by holder."""
 
-from datetime import date
-
 from backoffice.demo.city_plan import CityPlan
 from backoffice.demo.count import CAP, Account, Count, LineKey, MonthCount, Ride, Sum
 from backoffice.demo.month_plan import Mishap, network_of
@@ -102,8 +100,3 @@ def _is_repaid(ride: Ride) -> bool:
     if ride.tap.kind is not MediumKind.CARD or ride.tap.rider is None:
         return False
     return ride.tap.rider.category in (Category.STUDENT_50, Category.TEACHER, Category.SPECIAL_ED)
-
-
-def free_day(city: CityPlan, day: date) -> bool:
-    """Whether nobody pays on a day."""
-    return all(city.fare(line.network, day) == 0 for line in city.lines)

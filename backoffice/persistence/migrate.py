@@ -45,12 +45,6 @@ def is_current(engine: Engine) -> bool:
         return MigrationContext.configure(connection).get_current_revision() == head
 
 
-def write_revision(engine: Engine, message: str, revision: str) -> None:
-    """Write a migration from the difference between the database and the tables of the program."""
-    with _connection(engine) as connection:
-        command.revision(_config(connection), message, autogenerate=True, rev_id=revision)
-
-
 @contextmanager
 def _connection(engine: Engine) -> Iterator[Connection]:
     with engine.execution_options(catraca_writes=True).connect() as connection, connection.begin():

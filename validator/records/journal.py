@@ -1,7 +1,5 @@
 """The journal: one entry for each sequence of a device, and the answer that is kept for replay."""
 
-from uuid import UUID
-
 import msgspec
 
 from validator.records.packing import Packed, pack, unpack
@@ -201,11 +199,6 @@ def pack_id(digest: bytes, home: int) -> bytes:
 def unpack_id(data: bytes) -> IdRecord:
     """What stands under a boarding id."""
     return IdRecord(bytes(data[:16]), data[16])
-
-
-def boarding_uuid(raw: bytes) -> UUID:
-    """The boarding id of its raw bytes."""
-    return UUID(bytes=raw)
 
 
 STREAM_FIELD_ENTRY = b"e"
