@@ -30,11 +30,12 @@ from validator.application.tap_records import (
     TapFacts,
     answer_of,
     conflict_entry,
+    effect_of,
     entry_of,
     flags_of_place,
     remaining_after,
 )
-from validator.domain.boarding import Accepted, Continued, Decision, FareUnknown, Refused, decide, effects_of
+from validator.domain.boarding import Accepted, Continued, Decision, FareUnknown, Refused, decide
 from validator.domain.holder import Holder
 from validator.domain.money import Cents
 from validator.domain.reasons import Reason
@@ -47,7 +48,7 @@ from validator.records.device_messages import CardMedium, CashMedium, DocumentMe
 from validator.records.journal import AnswerRecord, pack_answer, pack_entry, pack_id, unpack_answer
 from validator.records.keys import durable_key, raw_id_key, raw_seen_key
 from validator.records.snapshot import DurableRecord, unpack_durable
-from validator.records.usage import effect_record, pack_usage, unpack_usage
+from validator.records.usage import after_effect, pack_usage_record, unpack_usage_record, usage_of
 
 # As plain numbers: an enum's own operators cost a microsecond each.
 _QUARANTINED = Flag.CLOCK_QUARANTINE.value
@@ -196,20 +197,20 @@ class Attempt:
     def _judge_holder(
         self, card: ReadCard, read: ReadHolder, usage_was: bytes, view: CityView, flags: int
     ) -> Commit:
-        usage = unpack_usage(usage_was)
+        kept = unpack_usage_record(usage_was)
+        usage = usage_of(kept)
         tap = self._tap(view, usage)
         decision = self._decide(tap, read.holder, usage, view)
         holder = card.token.holder_id
         if not isinstance(decision, Accepted) or flags & _REVOKED:
             seen = Circumstances(view, flags, None, holder, read.revision)
             return self._commit(decision, seen, card.usage_key, usage_was)
-        effects = effects_of(tap, decision, view.city)
-        changes = effects.uses is not None or effects.boarding is not None
-        after = usage.after(effects) if changes else usage
-        left, passes = remaining_after(decision, after, read.holder, tap.occurred_at, view)
-        effect = effect_record(effects) if changes else None
+        law = view.city.at(tap.occurred_at)
+        left, passes = remaining_after(decision, usage, read.holder, law)
+        effect = effect_of(decision, tap, law, self.facts.dated_micros)
         seen = Circumstances(view, flags, effect, holder, read.revision, left, passes)
-        return self._commit(decision, seen, card.usage_key, usage_was, pack_usage(after) if changes else b"")
+        after = b"" if effect is None else pack_usage_record(after_effect(kept, effect))
+        return self._commit(decision, seen, card.usage_key, usage_was, after)
 
     def _decide(self, tap: Tap, holder: Holder | None, usage: Usage, view: CityView) -> Decision:
         try:

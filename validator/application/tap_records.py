@@ -7,14 +7,16 @@ import msgspec
 
 from validator.application.cards import ReadCard
 from validator.domain.boarding import Accepted, Decision, Refused
+from validator.domain.city import LawOfDay
 from validator.domain.holder import Holder
+from validator.domain.tap import Tap
 from validator.domain.usage import Usage
 from validator.domain.vocabulary import Category, MediumKind
 from validator.records.city import CityView
-from validator.records.codes import CATEGORY_CODE, MEDIUM_CODE, TURNSTILE_CODE, EntryKind, Flag
+from validator.records.codes import CATEGORY_CODE, MEDIUM_CODE, PURSE_CODE, TURNSTILE_CODE, EntryKind, Flag
 from validator.records.device_messages import CardMedium, CashMedium, DocumentMedium, KeyMedium, TapMessage
 from validator.records.journal import AnswerRecord, JournalEntry
-from validator.records.usage import EffectRecord
+from validator.records.usage import EffectRecord, LastRecord, month_code
 
 
 class TapFacts(msgspec.Struct, frozen=True, gc=False):
@@ -57,22 +59,37 @@ class Circumstances(msgspec.Struct, frozen=True, gc=False):
     passes: int | None = None
 
 
+def effect_of(decision: Accepted, tap: Tap, law: LawOfDay, dated_micros: int) -> EffectRecord | None:
+    """What an accepted boarding changes in its holder's usage: the record of the domain's `effects_of`.
+
+    None where it changes nothing. A property holds both equal: tests/properties/test_usage_records.py.
+    """
+    uses = decision.uses
+    if uses is None and not decision.personal and not decision.continued:
+        return None
+    return EffectRecord(
+        month_code(law.month),
+        None if uses is None else PURSE_CODE[uses.product],
+        uses is not None and uses.counts_cap,
+        LastRecord(tap.boarding_id, dated_micros, tap.vehicle, CATEGORY_CODE[decision.category]),
+        decision.personal,
+    )
+
+
 def remaining_after(
-    decision: Accepted, usage: Usage, holder: Holder, dated_at: datetime, view: CityView
+    decision: Accepted, usage: Usage, holder: Holder, law: LawOfDay
 ) -> tuple[int | None, int | None]:
-    """Half-fare boardings left in the month, and passes left in the purse, after a boarding."""
+    """Half-fare boardings left in the month, and passes left in the purse, after a boarding of a holder's `usage`."""
     uses = decision.uses
     if uses is None:
         return None, None
     passes = 0
     for purse in holder.purses:
         if purse.key == uses.product:
-            passes = usage.remaining(uses.product, purse.bought)
-    if not uses.counts_cap:
+            passes = usage.remaining(uses.product, purse.bought) - 1
+    if not uses.counts_cap or law.student_cap is None:
         return None, passes
-    law = view.city.at(dated_at)
-    left = None if law.student_cap is None else law.student_cap - usage.half_fare.get(law.month, 0)
-    return left, passes
+    return law.student_cap - usage.half_fare.get(law.month, 0) - 1, passes
 
 
 def flags_of_place(line: str, vehicle: str, operator: str, view: CityView) -> int:
