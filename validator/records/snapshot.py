@@ -3,6 +3,9 @@
 A holder's snapshot has no name, no CPF and no birth date.
 """
 
+from datetime import date
+from functools import lru_cache
+
 import msgspec
 
 from validator.domain.holder import Holder
@@ -143,22 +146,22 @@ def unpack_durable(data: bytes | None) -> DurableRecord:
 
 def holder_of(record: HolderRecord) -> Holder:
     """The domain's holder of a snapshot."""
-    return Holder(
-        rights=tuple(
-            Right(CATEGORIES[r.category], _period(r.period), tuple(_period(p) for p in r.suspended))
-            for r in record.rights
-        ),
-        ages=tuple(AgeRight(CATEGORIES[a.category], _period(a.period)) for a in record.ages),
-        purses=tuple(
-            Purse(
-                PRODUCTS[p.product],
-                NETWORKS[p.network],
-                tuple(Lot(lot.units, Cents(lot.face_cents), Cents(lot.paid_cents)) for lot in p.lots),
-                p.bought,
-            )
-            for p in record.purses
-        ),
-    )
+    # Lists inside, since a generator for one or two things costs more than the things.
+    rights = [
+        Right(CATEGORIES[r.category], _period(r.period), tuple([_period(p) for p in r.suspended]))
+        for r in record.rights
+    ]
+    ages = [AgeRight(CATEGORIES[a.category], _period(a.period)) for a in record.ages]
+    purses = [
+        Purse(
+            PRODUCTS[p.product],
+            NETWORKS[p.network],
+            tuple([_lot(lot.units, lot.face_cents, lot.paid_cents) for lot in p.lots]),
+            p.bought,
+        )
+        for p in record.purses
+    ]
+    return Holder(tuple(rights), tuple(ages), tuple(purses))
 
 
 def rights_records(holder: Holder) -> tuple[RightRecord, ...]:
@@ -189,10 +192,20 @@ def purse_records(holder: Holder) -> tuple[PurseRecord, ...]:
     )
 
 
+@lru_cache(maxsize=4_096)
+def _lot(units: int, face_cents: int, paid_cents: int) -> Lot:
+    """A lot; thousands of holders share those of the same fare."""
+    return Lot(units, Cents(face_cents), Cents(paid_cents))
+
+
 def _period(record: PeriodRecord) -> Period:
-    first = from_ordinal(record.first)
-    assert first is not None
-    return Period(first, from_ordinal(record.until))
+    return _days(record.first, record.until)
+
+
+@lru_cache(maxsize=4_096)
+def _days(first: int, until: int | None) -> Period:
+    """A period; thousands of holders share those of a school year."""
+    return Period(date.fromordinal(first), from_ordinal(until))
 
 
 def _period_record(period: Period) -> PeriodRecord:
