@@ -19,7 +19,10 @@ from backoffice.adapters.embedded_redis import EmbeddedRedis
 from tests.servers import fresh_database, redis_binary, running_postgres
 
 # The machine is shared and its speed says nothing about the law, so no example has a deadline.
-hypothesis.settings.register_profile("catraca", deadline=None, print_blob=True)
+# Everybody explores new examples; CI repeats the same ones, so that what it lands does not hang on chance.
+hypothesis.settings.register_profile(
+    "catraca", deadline=None, print_blob=True, derandomize="CI" in os.environ, database=None
+)
 hypothesis.settings.load_profile("catraca")
 
 _DATABASE_NUMBERS = itertools.count(1)
