@@ -79,6 +79,10 @@ outside: $(VENV)/development.stamp ## the tests on outside data, whose folder CA
 	@test -d "$$CATRACA_OUTSIDE_DATA" || { echo "CATRACA_OUTSIDE_DATA names no folder: $$CATRACA_OUTSIDE_DATA" >&2; exit 1; }
 	$(BIN)/pytest -m outside $(ARGS)
 
+.PHONY: simulate
+simulate: $(VENV)/development.stamp ## play simulated cities in which everything breaks (SEEDS=200 FIRST=1, LARGE=yes, MUTATIONS=all)
+	@$(BIN)/python -m tests.simulation $(if $(MUTATIONS),--mutations $(filter-out all,$(MUTATIONS)),--seeds $(or $(SEEDS),20) --first $(or $(FIRST),1) $(if $(LARGE),--large))
+
 .PHONY: format
 format: $(VENV)/development.stamp ## format the code and repair what can be repaired
 	$(BIN)/ruff format .

@@ -43,9 +43,14 @@ class Harm:
             self._world.at(self._world.now + self._down_for(), self._back)
 
     def _back(self) -> None:
-        if not self._world.services.running:
-            self._world.services.start_redis()
-            self._world.at(self._world.now + timedelta(minutes=1), lambda: self._ingest(None))
+        services = self._world.services
+        if not services.running:
+            services.start_redis()
+            if self._world.random.random() < 0.5:  # the whole machine had gone down
+                for place in range(len(services.validators)):
+                    services.restart_validator(place)
+            soon = timedelta(minutes=self._world.random.choice((1, 10, 45)))
+            self._world.at(self._world.now + soon, lambda: self._ingest(None))
 
     def _ingest(self, dies_at: str | None) -> None:
         if not self._world.ingest(dies_at):

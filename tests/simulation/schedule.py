@@ -44,7 +44,7 @@ class Schedule:
             for bus in self._world.buses:
                 self._network(bus, day)
                 self._clock(bus, day)
-            for hour in (8.0, 14.0, 21.0):
+            for hour in (9.0, 18.0):
                 self._world.at(self._world.local(day, hour + self._random.random()), self._ingest)
 
     def _ingest(self) -> None:
@@ -58,7 +58,7 @@ class Schedule:
 
     def _rides_of(self, rider: Rider) -> int:
         if rider.kind == "eager":
-            return self._random.choice((5, 7, 9))
+            return self._random.choice((8, 11, 14))
         return self._random.choice((0, 1, 2, 2, 3))
 
     def _bus(self) -> Bus:

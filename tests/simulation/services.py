@@ -37,6 +37,7 @@ from validator.application.cards import CardReader
 from validator.application.citing import Citing
 from validator.application.current_city import CurrentCity
 from validator.application.devices import DeviceGate
+from validator.application.errors import HotStateAway
 from validator.application.holders import HolderReader, ReadHolder
 from validator.records.keys import DURABLE_SECONDS
 
@@ -82,6 +83,8 @@ class Validator:
         self._watch = CityWatch(self.state, self._city, 1.0)
         self._gate = DeviceGate(self.state)
         self._desk = Desk(self._city, CardReader(), self.reader, verify)
+        with contextlib.suppress(HotStateAway):
+            await self._watch.look()
 
     def look(self) -> None:
         """Take the published city, as the service does every second; an absent Redis is left for later."""
@@ -248,8 +251,9 @@ class Services:
             if self._ingester is None or dies_at is not None:
                 self._begin(dies_at)
             assert self._ingester is not None
+            deadline = time.monotonic() + PATIENCE_S
             while self._ingester.step() or self._must_look():
-                pass
+                assert time.monotonic() < deadline, "the ingester never comes to rest"
         except Killed:
             self._drop_link()
             return False

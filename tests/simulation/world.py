@@ -37,7 +37,8 @@ class Size:
     taps_a_day: int = 10
 
 
-SMALL = Size(days=12, riders=18, taps_a_day=7)
+SMALL = Size(days=11, riders=16, taps_a_day=6)
+LARGE = Size(first=date(2026, 3, 16), days=31, riders=300, copies=12, taps_a_day=200)
 
 
 class World:
