@@ -12,7 +12,7 @@ from pathlib import Path
 
 from backoffice.adapters.embedded_redis import EmbeddedRedis
 from loadtests.bench.city import make_city, write_city
-from loadtests.bench.servers import http_server, uvicorn_command
+from loadtests.bench.servers import end_cleanly, http_server, uvicorn_command
 
 HOLDERS = 20_000
 PORT = 8099
@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=PORT)
     parser.add_argument("command", nargs="*", help="runs once the validator answers")
     options = parser.parse_args()
+    end_cleanly()
     with tempfile.TemporaryDirectory(prefix="catraca-load-") as name, EmbeddedRedis(Path(name)) as server:
         _, pairs = make_city(options.holders)
         write_city(server.url, pairs)

@@ -20,6 +20,7 @@ from loadtests.bench.decisions import measure_decide
 from loadtests.bench.ingest import measure_ingest
 from loadtests.bench.memory import measure_memory
 from loadtests.bench.overload import measure_overload
+from loadtests.bench.servers import end_cleanly
 from loadtests.bench.single import measure_fsync, measure_hot_holder, measure_many_holders, measure_single
 from loadtests.bench.stage import FULL, QUICK, TINY, Stage, Tier, open_stage
 from loadtests.bench.starts import measure_cold_start
@@ -48,6 +49,7 @@ MEASUREMENTS: dict[str, tuple[Measurement, tuple[str, ...]]] = {
 def main(arguments: list[str] | None = None) -> int:
     """Run the bench; 1 where an answer was wrong or a server failed (that ends it at once), else 0."""
     options = _options(arguments)
+    end_cleanly()
     tier: Tier = options.tier
     began = time.monotonic()
     structlog.configure(logger_factory=structlog.WriteLoggerFactory(file=sys.stderr))
