@@ -113,7 +113,7 @@ class Hot:
         if person is None:
             return Outcome("TOKEN_INVALID"), None
         holder = known(person, shown=attempt.received)
-        refusal = _card_refusal(token, holder)
+        refusal = card_refusal(token, holder)
         if refusal is not None:
             proved = refusal in ("CARD_REPLACED", "CARD_BLOCKED") and token.signed
             return Outcome(refusal), token.hot_id if proved else None
@@ -257,7 +257,7 @@ def _counts(value: object) -> dict[str, int]:
     return value
 
 
-def _card_refusal(token: Token, holder: Known) -> str | None:
+def card_refusal(token: Token, holder: Known) -> str | None:
     card = holder.cards.get(token.number)
     if card is None:
         return "CARD_UNKNOWN"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tests.simulation.auditor_hot import _card_refusal
+from tests.simulation.auditor_hot import card_refusal
 from tests.simulation.auditor_journal import QUARANTINE, Entries, Row, TapFact
 from tests.simulation.auditor_law import (
     OLDEST_LIST,
@@ -27,7 +27,7 @@ from tests.simulation.auditor_law import (
     narrowed,
     purse,
 )
-from tests.simulation.facts import Attempt, Facts, Observed
+from tests.simulation.facts import Attempt, Facts, Observed, Token
 
 _RANK = (
     "ANNULLED",
@@ -146,12 +146,11 @@ class Months:
             place,
             "NO_RELEASE" if release is None else None,
         )
-        undated = flag == QUARANTINE
         return Ride(
             fact,
             attempt,
             at,
-            undated,
+            flag == QUARANTINE,
             online,
             hot_id,
             states,
@@ -195,8 +194,7 @@ class Months:
         token = self._facts.tokens.get(fact.token)
         if token is None or not states:
             return None
-        faults = [_card_refusal(token, state) for state in states]
-        faults = [None if fault == "TOKEN_INVALID" else fault for fault in faults]
+        faults = [_card_fault(token, state) for state in states]
         return None if None in faults else faults[0]
 
     # One holder
@@ -289,6 +287,15 @@ class Months:
         return None if key is None or lot is None else (key, *lot)
 
 
+def _card_fault(token: Token, state: Known) -> str | None:
+    """Why a list would not show a card as good; an issue newer than the list is in none."""
+    card = state.cards.get(token.number)
+    if card is not None and token.issue > card[0]:
+        return "CARD_UNKNOWN"
+    fault = card_refusal(token, state)
+    return None if fault == "TOKEN_INVALID" else fault
+
+
 def first_named(*reasons: str | None) -> str | None:
     given = [reason for reason in reasons if reason is not None]
     return min(given, key=_RANK.index) if given else None
@@ -358,8 +365,7 @@ def claims_agree(facts: Facts, observed: Observed, rated: list[Rated]) -> Iterat
 
 
 def _sums(observed: Observed, rated: list[Rated]) -> Iterator[str]:
-    totals: dict[tuple[str, str], int] = {}
-    halves: dict[tuple[str, str], int] = {}
+    totals, halves = dict[tuple[str, str], int](), dict[tuple[str, str], int]()
     for one in rated:
         if one.verdict == "billable":
             key = (one.operator, one.month)
