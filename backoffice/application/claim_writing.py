@@ -99,7 +99,7 @@ def annex_name(number: str) -> str:
 def annex_rides(session: Session, closing_id: int, operator: str) -> Iterator[AnnexRide]:
     """The boardings of a claim's annex, billed and excluded, in the order of instant, device and sequence."""
     binary = "C" if session.get_bind().dialect.name == "postgresql" else "BINARY"
-    rows = session.execute(
+    ordered = (
         select(*_ANNEX_COLUMNS)
         .where(
             RatedRow.closing_id == closing_id,
@@ -110,24 +110,25 @@ def annex_rides(session: Session, closing_id: int, operator: str) -> Iterator[An
         .execution_options(yield_per=5_000)
     )
     riders: dict[str, int] = {}
-    for row in rows:
-        yield AnnexRide(
-            boarding_id=row.boarding_id,
-            dated_at=row.dated_at,
-            line=row.line,
-            vehicle=row.vehicle,
-            device=row.device,
-            epoch=row.epoch,
-            seq=row.seq,
-            ride_class=CLASS_WORDS.get(row.ride_class or "", ""),
-            rider=None if row.holder is None else riders.setdefault(row.holder, len(riders) + 1),
-            fare_cents=row.fare_cents,
-            rider_cents=row.rider_cents,
-            city_cents=row.city_cents,
-            operator_cents=row.operator_cents,
-            verdict=row.verdict.value,
-            reason="" if row.reason is None else row.reason.value,
-        )
+    with session.execute(ordered) as rows:
+        for row in rows:
+            yield AnnexRide(
+                boarding_id=row.boarding_id,
+                dated_at=row.dated_at,
+                line=row.line,
+                vehicle=row.vehicle,
+                device=row.device,
+                epoch=row.epoch,
+                seq=row.seq,
+                ride_class=CLASS_WORDS.get(row.ride_class or "", ""),
+                rider=None if row.holder is None else riders.setdefault(row.holder, len(riders) + 1),
+                fare_cents=row.fare_cents,
+                rider_cents=row.rider_cents,
+                city_cents=row.city_cents,
+                operator_cents=row.operator_cents,
+                verdict=row.verdict.value,
+                reason="" if row.reason is None else row.reason.value,
+            )
 
 
 _ANNEX_COLUMNS: tuple[Any, ...] = (

@@ -183,8 +183,9 @@ def _effects(session: Session, number: int) -> Iterator[Any]:
             )
         )
     ordered = union_all(*parts).order_by(literal_column("generation"), literal_column("commit_no"))
-    for row in session.execute(ordered.execution_options(yield_per=2_000)):
-        yield row.holder, row.effects
+    with session.execute(ordered.execution_options(yield_per=2_000)) as result:
+        for row in result:
+            yield row.holder, row.effects
 
 
 def durable_records(session: Session) -> Iterator[tuple[tuple[str, int], DurableRecord]]:

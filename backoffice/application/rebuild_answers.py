@@ -93,11 +93,13 @@ def _received_since(session: Session, shard: int, since: datetime) -> Iterator[S
         .order_by(table.c.generation.desc(), table.c.commit_no.desc())
         .execution_options(yield_per=_CHUNK)
     )
-    for rows in session.execute(newest).partitions(_CHUNK):
-        recent = [row for row in rows if row.received_at >= since]
-        yield recent
-        if len(recent) < len(rows):
-            return
+    # Closed here and not when it is collected: it is left before its end, and a server keeps its cursor until then.
+    with session.execute(newest) as result:
+        for rows in result.partitions(_CHUNK):
+            recent = [row for row in rows if row.received_at >= since]
+            yield recent
+            if len(recent) < len(rows):
+                return
 
 
 def _later_facts(session: Session, boarding_ids: Sequence[str]) -> dict[str, list[Any]]:

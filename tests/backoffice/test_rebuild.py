@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 from backoffice.adapters.hot_state import EvictingRedis, HotState
 from backoffice.adapters.redis_link import RedisLink
 from backoffice.application.ingest import Ingester, OtherDatabase
 from backoffice.application.publish import Publisher
 from backoffice.application.rebuild import load_positions
+from backoffice.application.rebuild_answers import kept_answers
 from backoffice.persistence.base import reading, writing
 from backoffice.persistence.holders import HolderRow
 from backoffice.persistence.journal import ShardRow
@@ -136,6 +138,17 @@ def test_a_wiped_redis_is_rebuilt_byte_for_byte(scene: Scene) -> None:
     for number in range(SHARDS):
         assert scene.link.client.get(generation_key(number)) == b"2"
         assert int(scene.link.client.get(commit_no_key(number)) or 0) >= commits[number]
+
+
+def test_reading_the_newest_answers_leaves_no_cursor_open(scene: Scene) -> None:
+    ride(scene)
+    scene.ingest()
+    much_later = clock() + timedelta(days=9)
+    with reading(scene.city.engine) as session:
+        kept = [answers for answers in kept_answers(session, set(range(SHARDS)), much_later) if answers]
+        assert kept, "the boarding above a gap is restored however old it is"
+        if session.get_bind().dialect.name == "postgresql":
+            assert session.scalar(text("SELECT count(*) FROM pg_cursors")) == 0
 
 
 def test_a_redis_that_is_wiped_while_the_ingester_runs_is_noticed(scene: Scene) -> None:
