@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+import structlog
 from fastapi import FastAPI
 
 from validator.adapters.city_watch import CityWatch
@@ -45,6 +46,8 @@ def create_app(settings: Settings | None = None, clock: Clock | None = None) -> 
         clock: Left out, it is the machine's clock, or the one that the settings give a demonstration.
     """
     settings = settings or Settings()
+    if not structlog.is_configured():
+        _configure_logs()
     city = CurrentCity()
     state = RedisState(settings.redis_url, limits_of(settings))
     watch = CityWatch(state, city, settings.city_poll_ms / 1000)
@@ -105,6 +108,22 @@ def limits_of(settings: Settings) -> Limits:
         lanes=settings.redis_lanes,
         cycle_items=settings.redis_cycle_taps,
         attempts=settings.redis_attempts,
+    )
+
+
+def _configure_logs() -> None:
+    """One JSON object a line on standard error, beside the lines of the boardings on standard output.
+
+    A traceback names code and never the value of a variable: among those are tokens of devices and of cards.
+    """
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
     )
 
 

@@ -16,6 +16,8 @@ from pydantic import (
     StrictStr,
 )
 
+from backoffice.application.register_fields import FIRST_YEAR, LAST_YEAR
+
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})", re.ASCII)
 
@@ -45,9 +47,12 @@ def _instant(value: Any) -> datetime:
     if not isinstance(value, str) or not _INSTANT.fullmatch(value):
         raise ValueError("envie o instante com o fuso, como 2026-03-02T07:15:00-03:00")
     try:
-        return datetime.fromisoformat(value)
+        instant = datetime.fromisoformat(value)
     except ValueError:
         raise ValueError("este instante não existe") from None
+    if not FIRST_YEAR <= instant.year <= LAST_YEAR:
+        raise ValueError(f"o ano {instant.year} está errado; confira o instante")
+    return instant
 
 
 def _text(value: Any) -> str:

@@ -11,7 +11,7 @@ from backoffice.application.changes import change_city, change_holder, log
 from backoffice.application.errors import Conflict, NotFound
 from backoffice.application.ports import CardSigner, Chance
 from backoffice.application.register_fields import text_of
-from backoffice.application.register_holders import life_of
+from backoffice.application.register_holders import refuse_dead
 from backoffice.application.staff import CityOffice, Desk, Staff, refuse_serving_oneself
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.cards import CardIssueRow, CardKind, CardRow, CardStateRow, CardStateWord
@@ -53,7 +53,7 @@ def issue_card(
     refuse_serving_oneself(by, holder_id)
     key_id = signing_key(session, at, signer)
     holder = change_holder(session, holder_id, at)
-    _refuse_dead(session, holder_id)
+    refuse_dead(session, holder_id)
     card = CardRow(holder_id=holder_id, number=_free_number(session, chance), kind=kind, recorded_at=at)
     session.add(card)
     session.flush()
@@ -81,9 +81,10 @@ def unblock_card(session: WriteSession, by: Desk, at: datetime, *, number: int, 
 
     Raises:
         NotFound: no such card.
-        Conflict: it is not blocked.
+        Conflict: it is not blocked, or the holder is dead.
     """
     card, holder, state = _locked(session, by, at, number)
+    refuse_dead(session, holder.id)
     if state.state is not CardStateWord.BLOCKED:
         raise Conflict("o cartão não está bloqueado", "the card is not blocked")
     _set_state(session, by, at, holder, card, state.issue, CardStateWord.LIVE, reason)
@@ -109,7 +110,7 @@ def replace_card(
     """
     key_id = signing_key(session, at, signer)
     card, holder, state = _locked(session, by, at, number)
-    _refuse_dead(session, holder.id)
+    refuse_dead(session, holder.id)
     if state.issue >= HIGHEST_ISSUE:
         raise Conflict(
             "acabaram as vias deste cartão; emita outro cartão", "no issue is left; issue a new card"
@@ -180,11 +181,6 @@ def _free_number(session: Session, chance: Chance) -> int:
         if session.scalar(select(CardRow.id).where(CardRow.number == number)) is None:
             return number
     raise Conflict("não se achou número livre de cartão; tente de novo", "no free card number; try again")
-
-
-def _refuse_dead(session: Session, holder_id: int) -> None:
-    if life_of(session, holder_id).died_on is not None:
-        raise Conflict("o titular consta como falecido", "the holder is recorded as dead")
 
 
 def _locked(

@@ -112,7 +112,9 @@ def register_fare(
         raise Invalid(
             f"cents: a tarifa vai de 0 a {HIGHEST_FARE_CENTS} centavos", f"cents: 0 to {HIGHEST_FARE_CENTS}"
         )
-    day_of(new.first_day, "first_day")
+    for day, field in ((new.first_day, "first_day"), (new.last_day, "last_day")):
+        if day is not None:
+            day_of(day, field)
     if new.line is not None:
         _check_line(session, new)
     city = change_city(session, at)

@@ -12,6 +12,7 @@ _INEP = re.compile(r"[0-9]{8}", re.ASCII)
 _PLATE = re.compile(r"[A-Z]{3}[0-9][0-9A-Z][0-9]{2}", re.ASCII)
 FIRST_YEAR = 1900
 LAST_YEAR = 2200
+"""Years that a day or an instant of the register may have; any other is a slip of the finger."""
 
 
 def text_of(value: str, field: str, longest: int = 200) -> str:

@@ -204,6 +204,16 @@ def life_of(session: Session, holder_id: int) -> LifeRow:
     ).one()
 
 
+def refuse_dead(session: Session, holder_id: int) -> None:
+    """Refuse to give anything to a holder who has died: no right, no card, no pass.
+
+    Raises:
+        Conflict: the death is recorded.
+    """
+    if life_of(session, holder_id).died_on is not None:
+        raise Conflict("o titular consta como falecido", "the holder is recorded as dead")
+
+
 def record_life(
     session: WriteSession,
     by: Registrar,

@@ -9,7 +9,12 @@ from sqlalchemy.orm import Session
 from backoffice.application.changes import change_holder, lock_holder, log
 from backoffice.application.errors import Conflict, Forbidden, Invalid, NotFound
 from backoffice.application.register_fields import day_of, optional_text, seen_day_of, text_of
-from backoffice.application.register_holders import life_of, person_of, refuse_other_school
+from backoffice.application.register_holders import (
+    life_of,
+    person_of,
+    refuse_dead,
+    refuse_other_school,
+)
 from backoffice.application.register_schools import school_of
 from backoffice.application.staff import Approver, Registrar, refuse_serving_oneself
 from backoffice.persistence.base import WriteSession
@@ -96,8 +101,7 @@ def request_right(
     """
     refuse_serving_oneself(by, holder_id)
     person_of(session, holder_id)
-    if life_of(session, holder_id).died_on is not None:
-        raise Conflict("o titular consta como falecido", "the holder is recorded as dead")
+    refuse_dead(session, holder_id)
     _check_category(session, by, asked)
     _check_days(asked, civil_date(at))
     row = RightRequestRow(
@@ -160,11 +164,12 @@ def approve_right(session: WriteSession, by: Approver, at: datetime, *, request_
     Raises:
         NotFound: no such request.
         Forbidden: the approver registered it, or it is the approver's own record.
-        Conflict: it was decided already.
+        Conflict: it was decided already, or the holder has died since it was asked for.
     """
     request = _undecided(session, by, request_id)
     holder = change_holder(session, request.holder_id, at)
     _refuse_decided(session, request_id)
+    refuse_dead(session, request.holder_id)
     _decide(session, by, at, request, RightDecision.APPROVED, None)
     right = RightRow(
         holder_id=request.holder_id,
@@ -291,7 +296,7 @@ def suspend_right(
     """
     right = _right(session, by, right_id)
     day_of(first_day, "first_day")
-    if until is not None and until <= first_day:
+    if until is not None and day_of(until, "until") <= first_day:
         raise Invalid("until: depois do primeiro dia da suspensão", "until: after the first day")
     holder = change_holder(session, right.holder_id, at)
     if _open_suspension(session, right_id) is not None:

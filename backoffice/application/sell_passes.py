@@ -14,7 +14,7 @@ from backoffice.application.changes import lock_holder, log, publish_later
 from backoffice.application.city_state import fare_rows_as_recorded
 from backoffice.application.errors import Conflict, Invalid, RegisterError
 from backoffice.application.holder_state import holder_as_recorded
-from backoffice.application.register_holders import life_of
+from backoffice.application.register_holders import refuse_dead
 from backoffice.application.register_schools import school_of, school_year_on
 from backoffice.application.staff import Desk, refuse_serving_oneself
 from backoffice.domain.acquisition import NotSold, Plan, Purchase, Sold, acquire, limits_on
@@ -104,8 +104,7 @@ def sell_passes(
     if sold is not None:
         return sold
     day = civil_date(at)
-    if life_of(session, holder_id).died_on is not None:
-        raise Conflict("o titular consta como falecido", "the holder is recorded as dead")
+    refuse_dead(session, holder_id)
     terms = _student_terms(session, book, holder_id, order, day) if order.product is Product.STUDENT else None
     fare = _fare_of_day(session, order.network, day)
     holder.revision += 1

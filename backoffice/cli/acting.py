@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from backoffice.application.errors import Forbidden
+from backoffice.application.register_fields import FIRST_YEAR, LAST_YEAR
 from backoffice.application.staff import Staff, staff_by_login
 from backoffice.bootstrap import Backoffice, build
 from backoffice.persistence.base import WriteSession, writing
@@ -40,6 +41,8 @@ def parse_instant(text: str) -> datetime:
         instant = None
     if instant is None or instant.tzinfo is None:
         raise typer.BadParameter("escreva o instante com o fuso, como 2026-03-02T07:15:00-03:00")
+    if not FIRST_YEAR <= instant.year <= LAST_YEAR:
+        raise typer.BadParameter(f"o ano {instant.year} está errado; confira o instante")
     return instant
 
 

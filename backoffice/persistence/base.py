@@ -69,13 +69,16 @@ WriteSession = NewType("WriteSession", Session)
 
 
 def make_engine(url: str) -> Engine:
-    """An engine for a database URL (`sqlite:///file` or `postgresql://...`)."""
+    """An engine for a database URL (`sqlite:///file` or `postgresql://...`).
+
+    An error of the database says its statement and never the values: they are names and CPFs, and errors are logged.
+    """
     if url.startswith("sqlite"):
-        engine = create_engine(url, connect_args={"timeout": 30})
+        engine = create_engine(url, connect_args={"timeout": 30}, hide_parameters=True)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    return create_engine(url, pool_pre_ping=True)
+    return create_engine(url, pool_pre_ping=True, hide_parameters=True)
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

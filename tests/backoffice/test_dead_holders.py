@@ -1,0 +1,57 @@
+"""After a death nothing comes to life again: no request that waited, no blocked card, no sale."""
+
+from datetime import date
+
+import pytest
+
+from backoffice.application.errors import Conflict
+from backoffice.application.issue_cards import block_card, replace_card, unblock_card
+from backoffice.application.register_deaths import record_death
+from backoffice.application.register_rights import Entitlement, approve_right, proof_of, request_right
+from backoffice.application.staff import as_approver, as_desk, as_registrar
+from tests.backoffice.register_city import CPF, NOW, TODAY, RegisterCity
+from validator.domain.vocabulary import Category, Product
+
+
+def dead(city: RegisterCity, holder: int) -> None:
+    with city.writing() as session:
+        record_death(session, as_registrar(city.staff("clerk")), NOW, holder_id=holder, died_on=TODAY)
+
+
+def test_a_request_that_waited_is_not_approved(sqlite_city: RegisterCity):
+    city = sqlite_city
+    holder = city.holder(birth=date(1980, 1, 1), cpf=CPF)
+    asked = Entitlement(
+        Category.FISCAL_MUN, TODAY, frozenset(proof_of(Category.FISCAL_MUN)), TODAY, ended_on=None
+    )
+    with city.writing() as session:
+        clerk = as_registrar(city.staff("clerk"))
+        request = request_right(session, clerk, NOW, holder_id=holder, asked=asked).id
+    dead(city, holder)
+
+    with pytest.raises(Conflict, match="falecido"), city.writing() as session:
+        approve_right(session, as_approver(city.staff("manager")), NOW, request_id=request)
+
+
+@pytest.mark.parametrize("before", ["live", "blocked"])
+def test_a_card_stays_blocked(sqlite_city: RegisterCity, before: str):
+    city = sqlite_city
+    holder = city.holder(birth=date(1950, 1, 1), cpf=CPF)
+    number, clerk = city.card(holder).number, as_desk(city.staff("clerk"))
+    if before == "blocked":
+        with city.writing() as session:
+            block_card(session, clerk, NOW, number=number, reason="perdido")
+    dead(city, holder)
+
+    with pytest.raises(Conflict, match="falecido"), city.writing() as session:
+        unblock_card(session, clerk, NOW, number=number, reason="achado")
+    with pytest.raises(Conflict, match="falecido"), city.writing() as session:
+        replace_card(session, clerk, NOW, city.signer, number=number, reason="2a via")
+
+
+def test_nothing_is_sold(sqlite_city: RegisterCity):
+    holder = sqlite_city.holder(birth=date(1950, 1, 1), cpf=CPF)
+    dead(sqlite_city, holder)
+
+    with pytest.raises(Conflict, match="falecido"):
+        sqlite_city.sell(holder, product=Product.PREPAID)
