@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, select, true
 from sqlalchemy.orm import Session
 
 from backoffice.persistence.acts import ActRow
@@ -139,22 +139,34 @@ def _on(rows: Sequence[tuple[date, T]], day: date) -> T | None:
     return rows[place - 1][1] if place else None
 
 
-def authorities(session: Session) -> Authorities:
-    """Lines, vehicles and operators of all days."""
+def authorities(session: Session, *, recorded_until: datetime | None = None) -> Authorities:
+    """Lines, vehicles and operators of all days.
+
+    Args:
+        session: Any session.
+        recorded_until: The last instant of recording that counts for who runs and owns what (inclusive); None for all.
+    """
+
+    def counts(row: type[LineOperatorRow | VehicleOperatorRow | OperatorEndingRow]) -> ColumnElement[bool]:
+        return true() if recorded_until is None else row.recorded_at <= recorded_until
+
     runs = session.execute(
         select(LineRow.code, OperatorRow.code, LineOperatorRow.from_day, LineOperatorRow.runs)
         .join(LineRow, LineRow.id == LineOperatorRow.line_id)
         .join(OperatorRow, OperatorRow.id == LineOperatorRow.operator_id)
+        .where(counts(LineOperatorRow))
         .order_by(LineOperatorRow.from_day, LineOperatorRow.id)
     ).all()
     vehicles = session.execute(
         select(VehicleOperatorRow.vehicle, OperatorRow.code, VehicleOperatorRow.from_day)
         .outerjoin(OperatorRow, OperatorRow.id == VehicleOperatorRow.operator_id)
+        .where(counts(VehicleOperatorRow))
         .order_by(VehicleOperatorRow.from_day, VehicleOperatorRow.id)
     ).all()
     endings = session.execute(
         select(OperatorRow.code, OperatorEndingRow.ended_on)
         .join(OperatorEndingRow, OperatorEndingRow.operator_id == OperatorRow.id)
+        .where(counts(OperatorEndingRow))
         .order_by(OperatorEndingRow.id)
     )
     return Authorities(
@@ -165,11 +177,19 @@ def authorities(session: Session) -> Authorities:
     )
 
 
-def breakdowns_since(session: Session, instant: datetime) -> list[Breakdown]:
-    """Breakdowns that were not repaired before an instant, oldest first."""
+def breakdowns_since(
+    session: Session, instant: datetime, *, recorded_until: datetime | None = None
+) -> list[Breakdown]:
+    """Breakdowns that were not repaired before an instant, oldest first, as recorded until another or now."""
+    repaired = RepairRow.breakdown_id == BreakdownRow.id
+    declared: ColumnElement[bool] = true()
+    if recorded_until is not None:
+        repaired = and_(repaired, RepairRow.recorded_at <= recorded_until)
+        declared = BreakdownRow.recorded_at <= recorded_until
     rows = session.execute(
         select(BreakdownRow, RepairRow.until_at)
-        .outerjoin(RepairRow, RepairRow.breakdown_id == BreakdownRow.id)
+        .outerjoin(RepairRow, repaired)
+        .where(declared)
         .order_by(BreakdownRow.from_at, BreakdownRow.id)
     ).all()
     spans: list[tuple[BreakdownRow, datetime | None]] = [(row, until) for row, until in rows]

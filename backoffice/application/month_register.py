@@ -117,18 +117,18 @@ def read_register(session: Session, book: RuleBook, month: Month, closed_at: dat
     """Everything that the register says for one month, as recorded until the instant of closing."""
     first, after = month_bounds(month)
     broken: dict[str, list[Breakdown]] = {}
-    for row in breakdowns_since(session, first):
+    for row in breakdowns_since(session, first, recorded_until=closed_at):
         broken.setdefault(row.vehicle, []).append(row)
     operators = {row[0]: row[1] for row in session.execute(select(OperatorRow.id, OperatorRow.code))}
     devices = session.execute(select(DeviceRow.id, DeviceRow.operator_id))
     return MonthRegister(
         city=city_of(book, fares_as_recorded(session, recorded_until=closed_at)),
-        who=authorities(session),
+        who=authorities(session, recorded_until=closed_at),
         breakdowns=broken,
         devices={device: operators[operator] for device, operator in devices},
         covered=_covered(session, closed_at),
-        revoked=_revoked(session),
-        assigned=_assigned(session),
+        revoked=_revoked(session, closed_at),
+        assigned=_assigned(session, closed_at),
         reference_days=(civil_date(first), civil_date(after), civil_date(closed_at)),
     )
 
@@ -142,9 +142,11 @@ def _covered(session: Session, closed_at: datetime) -> dict[tuple[str, int], int
     return {(device, epoch): seq for device, epoch, seq in rows}
 
 
-def _revoked(session: Session) -> dict[str, list[tuple[datetime, int]]]:
+def _revoked(session: Session, closed_at: datetime) -> dict[str, list[tuple[datetime, int]]]:
     rows = session.execute(
-        select(DeviceRevocationRow.device_id, DeviceRevocationRow.revoked_at, DeviceRevocationRow.epoch)
+        select(
+            DeviceRevocationRow.device_id, DeviceRevocationRow.revoked_at, DeviceRevocationRow.epoch
+        ).where(DeviceRevocationRow.recorded_at <= closed_at)
     )
     revoked: dict[str, list[tuple[datetime, int]]] = {}
     for device, instant, epoch in rows:
@@ -152,11 +154,11 @@ def _revoked(session: Session) -> dict[str, list[tuple[datetime, int]]]:
     return revoked
 
 
-def _assigned(session: Session) -> dict[str, list[tuple[datetime, str | None]]]:
+def _assigned(session: Session, closed_at: datetime) -> dict[str, list[tuple[datetime, str | None]]]:
     rows = session.execute(
-        select(
-            DeviceAssignmentRow.device_id, DeviceAssignmentRow.from_at, DeviceAssignmentRow.vehicle
-        ).order_by(DeviceAssignmentRow.from_at, DeviceAssignmentRow.id)
+        select(DeviceAssignmentRow.device_id, DeviceAssignmentRow.from_at, DeviceAssignmentRow.vehicle)
+        .where(DeviceAssignmentRow.recorded_at <= closed_at)
+        .order_by(DeviceAssignmentRow.from_at, DeviceAssignmentRow.id)
     )
     assigned: dict[str, list[tuple[datetime, str | None]]] = {}
     for device, instant, vehicle in rows:

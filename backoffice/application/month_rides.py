@@ -189,7 +189,7 @@ class JournalMonth:
         return rows
 
     def cited(self, boarding_ids: Iterable[str]) -> dict[str, Cited]:
-        """Boardings of any month by id; those that are nowhere are left out."""
+        """Boardings of any month by id; those that had not been received at the closing are left out."""
         ids = sorted(set(boarding_ids))
         if not ids:
             return {}
@@ -209,7 +209,7 @@ class JournalMonth:
             )
             .join(BoardingRow, same)
             .select_from(TapKeyRow)
-            .where(TapKeyRow.boarding_id.in_(ids))
+            .where(TapKeyRow.boarding_id.in_(ids), BoardingRow.received_at <= self._closed_at)
         )
         return {row[0]: Cited(row[1], row[2], row[3] or "", row[4]) for row in rows}
 

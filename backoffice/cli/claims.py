@@ -13,7 +13,7 @@ from backoffice.adapters.claim_files import STATUS_WORDS
 from backoffice.application.close_month import ClosedMonth, close_late, close_month, newest_part
 from backoffice.application.errors import Invalid
 from backoffice.application.export_claim import export_claims
-from backoffice.application.register_fields import FIRST_YEAR, LAST_YEAR
+from backoffice.application.register_fields import FIRST_YEAR
 from backoffice.bootstrap import Backoffice, build
 from backoffice.cli.console import err, out
 from backoffice.domain.amounts_in_words import decimal_comma, figures
@@ -178,6 +178,6 @@ def _instant(text: str) -> datetime:
         raise Invalid(f"{wanted}, e não {text!r}") from None
     if instant.tzinfo is None:
         raise Invalid(f"{wanted}; falta o fuso em {text!r}")
-    if not FIRST_YEAR <= instant.year <= LAST_YEAR:
+    if instant.year < FIRST_YEAR:
         raise Invalid(f"o ano {instant.year} está errado; confira o instante")
     return instant

@@ -121,6 +121,8 @@ def test_the_database_never_changes_what_a_closing_wrote(city: ClaimsCity, table
         (["2026-13"], "AAAA-MM"),
         (["2026-03", "--at", "2026-04-03T09:00:00"], "falta o fuso"),
         (["2026-03", "--at", "2999-01-01T00:00:00-03:00"], "ainda não chegou"),
+        (["2026-03", "--at", "9999-12-31T23:59:59-14:00"], "ainda não chegou"),
+        (["2026-03", "--at", "0001-01-01T00:00:00+14:00"], "confira o instante"),
         (["2026-03", "--at", "amanhã"], "o instante se escreve com fuso"),
         (["2026-03", "--at", "2026-03-31T23:59:59-03:00"], "ainda não terminou"),
     ],
