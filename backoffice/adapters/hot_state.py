@@ -29,6 +29,7 @@ from validator.records.keys import (
     raw_id_key,
     raw_seen_key,
     shard,
+    uid_key,
     usage_key,
 )
 from validator.records.packing import RecordError, revision_of
@@ -245,6 +246,11 @@ def _expiring_keys(expiring: Iterable[tuple[bytes, int]]) -> Iterator[list[bytes
 def holder_publication(holder: str, record: bytes, *, first_usage: bytes = b"") -> Publication:
     """A holder's snapshot to publish."""
     return Publication(holder_key(holder), record, usage_key(holder), first_usage)
+
+
+def uid_publication(uid: bytes, record: bytes) -> Publication:
+    """The holder of a chip to publish."""
+    return Publication(uid_key(uid), record)
 
 
 def device_publication(device: str, record: bytes) -> Publication:

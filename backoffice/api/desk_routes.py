@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from backoffice.api.dependencies import ByDesk, Now, Parts, Writes
 from backoffice.api.wire import CardNumber, Count, RecordId, Sent, Shown, Text
+from backoffice.application.bind_uid import bind_uid, unbind_uid
 from backoffice.application.issue_cards import block_card, issue_card, replace_card, unblock_card
 from backoffice.application.sell_passes import Order, sell_passes
 from backoffice.domain.acquisition import Plan
@@ -61,6 +62,39 @@ def replace(number: CardNumber, sent: Why, by: ByDesk, at: Now, session: Writes,
     """Issue the next via; the one before is refused as replaced."""
     issued = replace_card(session, by, at, parts.signer, number=number, reason=sent.reason)
     return IssuedShown.model_validate(issued)
+
+
+class UidSent(Sent):
+    """A contactless chip."""
+
+    uid: Text
+    """4, 7 or 10 bytes in hexadecimal, as a reader shows it."""
+
+
+class UidShown(Shown):
+    """A chip that taps for a card from now on."""
+
+    number: int
+    issue: int
+    uid: str
+
+
+@router.post("/cards/{number}/uid", status_code=201)
+def bind(number: CardNumber, sent: UidSent, by: ByDesk, at: Now, session: Writes) -> UidShown:
+    """Bind a chip to a card. It pays from full-fare purses; it proves no right."""
+    return UidShown.model_validate(bind_uid(session, by, at, number=number, uid=sent.uid))
+
+
+class UidRemoval(UidSent):
+    """A chip, and why it is let go."""
+
+    reason: Text
+
+
+@router.post("/cards/{number}/uid/removal", status_code=204)
+def unbind(number: CardNumber, sent: UidRemoval, by: ByDesk, at: Now, session: Writes) -> None:
+    """Let a chip go: it is unknown from now on."""
+    unbind_uid(session, by, at, number=number, uid=sent.uid, reason=sent.reason)
 
 
 class SaleSent(Sent):

@@ -110,6 +110,8 @@ class CardShown(Shown):
     kind: str
     issue: int
     state: str
+    uids: list[str]
+    """Chips that tap for it; those of an earlier issue are refused as replaced."""
 
 
 class PurseShown(Shown):

@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 
 from backoffice.api.dependencies import CurrentStaff
-from backoffice.api.wire import CardNumber, RecordId
-from backoffice.application.reserved import refuse_merge, refuse_refund, refuse_uid
+from backoffice.api.wire import RecordId
+from backoffice.application.reserved import refuse_merge, refuse_refund
 
 router = APIRouter(prefix="/v1", tags=["ainda não existe"])
 
@@ -19,9 +19,3 @@ def merge(holder_id: RecordId, _: CurrentStaff) -> None:
 def refund(holder_id: RecordId, _: CurrentStaff) -> None:
     """Reserved: paying back unused passes."""
     refuse_refund()
-
-
-@router.post("/cards/{number}/uid", status_code=501)
-def uid(number: CardNumber, _: CurrentStaff) -> None:
-    """Reserved: a contactless chip's uid for a card."""
-    refuse_uid()

@@ -14,6 +14,11 @@ _SENTENCES = (
     (("uq_schools_inep", "schools.inep"), "este código INEP já é de outra escola", "CONFLICT"),
     (("uq_acts_kind_number_signed_on", "acts.kind"), "este ato já está registrado", "CONFLICT"),
     (("uq_sales_request_id", "sales.request_id"), "este número de pedido já foi usado", "CONFLICT"),
+    (
+        ("uq_card_uids_uid_turn", "card_uids.uid"),
+        "outro posto vinculou este chip agora; consulte o cartão e tente de novo",
+        "CONFLICT",
+    ),
     (("pk_right_decisions", "right_decisions.request_id"), "este pedido já foi decidido", "CONFLICT"),
 )
 

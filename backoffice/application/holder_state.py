@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from backoffice.persistence.cards import CardIssueRow, CardRow, CardStateRow
+from backoffice.persistence.cards import CardIssueRow, CardRow, CardStateRow, CardUidRow, UidWord
 from backoffice.persistence.holders import HolderRow, LifeRow
 from backoffice.persistence.rights import RightEndingRow, RightRow, RightSuspensionRow
 from backoffice.persistence.sales import SaleRow
@@ -54,6 +54,16 @@ class RecordedCard:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedUid:
+    """A chip's uid that is bound to an issue of a card, and since when."""
+
+    uid: str
+    number: int
+    issue: int
+    bound_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedHolder:
     """A holder at one revision.
 
@@ -62,12 +72,14 @@ class RecordedHolder:
         revision: The revision that was asked for.
         holder: Rights, ages and purses for `decide`.
         cards: The newest issue of each card.
+        uids: The chips bound to its cards, in the order in which they were bound.
     """
 
     hot_id: str
     revision: int
     holder: Holder
     cards: tuple[RecordedCard, ...]
+    uids: tuple[RecordedUid, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +97,7 @@ class HolderRows:
     cards: list[CardRow] = field(default_factory=list)
     issues: list[CardIssueRow] = field(default_factory=list)
     states: list[CardStateRow] = field(default_factory=list)
+    uids: list[CardUidRow] = field(default_factory=list)
 
     def as_of(
         self, book: RuleBook, *, revision: int | None = None, recorded_until: datetime | None = None
@@ -103,11 +116,12 @@ class HolderRows:
             purses=_purses(cut.of(self.sales)),
         )
         cards = tuple(_cards(self.cards, cut.of(self.issues), cut.of(self.states)))
-        return RecordedHolder(self.hot_id, cut.revision, holder, cards)
+        uids = tuple(_uids(self.cards, cut.of(self.uids)))
+        return RecordedHolder(self.hot_id, cut.revision, holder, cards, uids)
 
     def revision_recorded_until(self, instant: datetime) -> int:
         """The newest revision whose rows were all recorded until an instant; 0 for none."""
-        rows = (self.lives, self.rights, self.endings, self.suspensions, self.sales, self.states)
+        rows = (self.lives, self.rights, self.endings, self.suspensions, self.sales, self.states, self.uids)
         return max((r.revision for of in rows for r in of if r.recorded_at <= instant), default=0)
 
 
@@ -171,6 +185,8 @@ def holders_as_recorded(session: Session, holder_ids: Iterable[int]) -> dict[int
             found[issue.holder_id].issues.append(issue)
         for state in _of(session, CardStateRow, CardStateRow.holder_id, CardStateRow.id, ids):
             found[state.holder_id].states.append(state)
+        for uid in _of(session, CardUidRow, CardUidRow.holder_id, CardUidRow.id, ids):
+            found[uid.holder_id].uids.append(uid)
     return found
 
 
@@ -266,3 +282,10 @@ def _cards(
         if issue is not None:
             state = CardState[last[card.id, issue.issue].value]
             yield RecordedCard(card.number, issue.issue, state, issue.token_hash8)
+
+
+def _uids(cards: list[CardRow], uids: list[CardUidRow]) -> Iterator[RecordedUid]:
+    numbers = {card.id: card.number for card in cards}
+    for row in {row.uid: row for row in sorted(uids, key=lambda row: row.turn)}.values():
+        if row.state is UidWord.BOUND:
+            yield RecordedUid(row.uid, numbers[row.card_id], row.issue, row.recorded_at)

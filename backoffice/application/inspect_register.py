@@ -56,6 +56,8 @@ class CardSheet:
     kind: str
     issue: int
     state: str
+    uids: tuple[str, ...] = ()
+    """Chips that tap for it, those of earlier issues too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,14 @@ def look_at_holder(
             for row, right in zip(rows.rights, state.holder.rights, strict=True)
         ),
         cards=tuple(
-            CardSheet(card.number, kinds[card.number], card.issue, card.state.name) for card in state.cards
+            CardSheet(
+                card.number,
+                kinds[card.number],
+                card.issue,
+                card.state.name,
+                tuple(chip.uid for chip in state.uids if chip.number == card.number),
+            )
+            for card in state.cards
         ),
         purses=tuple(PurseSheet(purse.key, purse.bought) for purse in state.holder.purses),
     )

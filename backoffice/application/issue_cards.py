@@ -69,7 +69,7 @@ def block_card(session: WriteSession, by: Desk, at: datetime, *, number: int, re
         NotFound: no such card.
         Conflict: it is blocked already.
     """
-    card, holder, state = _locked(session, by, at, number)
+    card, holder, state = locked_card(session, by, at, number)
     if state.state is not CardStateWord.LIVE:
         raise Conflict("o cartão já está bloqueado", "the card is blocked already")
     _set_state(session, by, at, holder, card, state.issue, CardStateWord.BLOCKED, reason)
@@ -83,7 +83,7 @@ def unblock_card(session: WriteSession, by: Desk, at: datetime, *, number: int, 
         NotFound: no such card.
         Conflict: it is not blocked, or the holder is dead.
     """
-    card, holder, state = _locked(session, by, at, number)
+    card, holder, state = locked_card(session, by, at, number)
     refuse_dead(session, holder.id)
     if state.state is not CardStateWord.BLOCKED:
         raise Conflict("o cartão não está bloqueado", "the card is not blocked")
@@ -109,7 +109,7 @@ def replace_card(
         Conflict: no issue number is left, or the holder is dead.
     """
     key_id = signing_key(session, at, signer)
-    card, holder, state = _locked(session, by, at, number)
+    card, holder, state = locked_card(session, by, at, number)
     refuse_dead(session, holder.id)
     if state.issue >= HIGHEST_ISSUE:
         raise Conflict(
@@ -183,10 +183,15 @@ def _free_number(session: Session, chance: Chance) -> int:
     raise Conflict("não se achou número livre de cartão; tente de novo", "no free card number; try again")
 
 
-def _locked(
+def locked_card(
     session: WriteSession, by: Desk, at: datetime, number: int
 ) -> tuple[CardRow, HolderRow, CardStateRow]:
-    """A card with its holder, locked and with the new revision, and the state of its newest issue."""
+    """A card with its holder, locked and with the new revision, and the state of its newest issue.
+
+    Raises:
+        NotFound: no such card.
+        Forbidden: it is the clerk's own.
+    """
     card = session.scalar(select(CardRow).where(CardRow.number == number))
     if card is None:
         raise NotFound(f"não há cartão {number}; confira o número impresso", f"there is no card {number}")

@@ -22,6 +22,7 @@ from backoffice.application.publish_records import (
     device_publications,
     holder_publications,
     packed_city,
+    uid_publications,
 )
 from backoffice.persistence.base import reading, writing
 from backoffice.persistence.bulk import DatabaseAway
@@ -116,6 +117,7 @@ class Publisher:
             holders = list(holder_publications(session, self._law.book, holder_ids, civil_date(now)))
             devices = list(device_publications(session, refs[OutboxKind.DEVICE]))
             publications = [one[2] for one in holders] + [one[2] for one in devices]
+            publications += uid_publications(session, holder_ids)  # after the snapshots that they lead to
             city = self._build_city(session, now) if refs[OutboxKind.CITY] else None
             if city is not None:
                 publications.append(city[1])

@@ -4,17 +4,19 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy.orm import Session, aliased
 
 from backoffice.adapters.hot_state import (
     Publication,
     city_publication,
     device_publication,
     holder_publication,
+    uid_publication,
 )
 from backoffice.application.city_state import Authorities, authorities, breakdowns_since, fares_as_recorded
 from backoffice.application.holder_state import RecordedHolder, holders_as_recorded, without_birth
+from backoffice.persistence.cards import CardUidRow, UidWord
 from backoffice.persistence.city import CityKeyRow
 from backoffice.persistence.devices import DeviceKeyRow, DeviceRevocationRow, DeviceRow
 from backoffice.persistence.holders import HolderRow
@@ -23,6 +25,7 @@ from validator.domain.fares import check_fares
 from validator.domain.rules import RuleBook
 from validator.domain.service_time import civil_date
 from validator.domain.usage import Usage
+from validator.records.chip_uid import uid_bytes
 from validator.records.city import (
     BreakdownRecord,
     CardKeyRecord,
@@ -38,9 +41,12 @@ from validator.records.snapshot import (
     CardRecord,
     DeviceRecord,
     HolderRecord,
+    UidHolderRecord,
+    UidRecord,
     age_records,
     pack_device,
     pack_holder,
+    pack_uid_holder,
     purse_records,
     rights_records,
 )
@@ -81,7 +87,38 @@ def holder_record(recorded: RecordedHolder, today: date) -> HolderRecord:
         cards=tuple(
             CardRecord(card.number, card.issue, int(card.state), card.token_hash) for card in recorded.cards
         ),
+        uids=tuple(
+            UidRecord(uid_bytes(chip.uid), chip.number, chip.issue, to_micros(chip.bound_at))
+            for chip in recorded.uids
+        ),
     )
+
+
+def uid_publications(session: Session, holder_ids: Iterable[int]) -> Iterator[Publication]:
+    """Where to look for every chip that these holders have or had, as its last turn says."""
+    ids = sorted(set(holder_ids))
+    for start in range(0, len(ids), 500):
+        mine = select(CardUidRow.uid).where(CardUidRow.holder_id.in_(ids[start : start + 500]))
+        yield from _uid_publications(session, CardUidRow.uid.in_(mine))
+
+
+def all_uid_publications(session: Session) -> Iterator[Publication]:
+    """The same of all chips that were ever bound."""
+    return _uid_publications(session)
+
+
+def _uid_publications(session: Session, *conditions: ColumnElement[bool]) -> Iterator[Publication]:
+    later = aliased(CardUidRow)
+    superseded = exists().where(later.uid == CardUidRow.uid, later.turn > CardUidRow.turn)
+    rows = (
+        select(CardUidRow.uid, CardUidRow.turn, CardUidRow.state, HolderRow.hot_id)
+        .join(HolderRow, HolderRow.id == CardUidRow.holder_id)
+        .where(~superseded, *conditions)
+        .order_by(CardUidRow.uid)
+    )
+    for uid, turn, state, hot_id in session.execute(rows):
+        record = UidHolderRecord(hot_id if state is UidWord.BOUND else None)
+        yield uid_publication(uid_bytes(uid), pack_uid_holder(record, turn))
 
 
 def device_publications(

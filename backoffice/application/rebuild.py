@@ -20,6 +20,7 @@ from backoffice.application.publish_records import (
     NO_USAGE,
     all_devices,
     all_holders,
+    all_uid_publications,
     city_record,
     device_publications,
     holder_publications,
@@ -34,7 +35,7 @@ from backoffice.persistence.journal_effects import unpack_effects
 from validator.domain.fares import FareError
 from validator.domain.service_time import civil_date
 from validator.domain.usage import Usage
-from validator.records.keys import device_shard, holder_shard
+from validator.records.keys import device_shard, holder_shard, uid_shard
 from validator.records.snapshot import DurableRecord
 from validator.records.usage import fold, pack_usage
 
@@ -93,6 +94,7 @@ class Rebuilder:
                 if number in shards:
                     holders.setdefault(number, []).append(holder_id)
             self._restore_devices(session, shards)
+            self._restore_uids(session, shards)
             for answers in kept_answers(session, shards, now):
                 self._hot.restore_answers(answers)
             opened: dict[int, Position] = {}
@@ -133,6 +135,11 @@ class Rebuilder:
         self._hot.write_durable(
             (epoch, record) for epoch, record in durable_records(session) if device_shard(epoch[0]) in shards
         )
+
+    def _restore_uids(self, session: Session, shards: set[int]) -> None:
+        """Where to look for the chips of these shards; their holders may live in others."""
+        chips = all_uid_publications(session)
+        self._hot.publish([c for c in chips if uid_shard(c.key.partition(b"uid:")[2]) in shards])
 
     def _restore_holders(self, session: Session, number: int, holder_ids: list[int], now: datetime) -> None:
         usages = fold_shard(session, number)

@@ -6,6 +6,7 @@ from datetime import date
 
 from backoffice.adapters.documents import DocumentError, read_cnpj, read_cpf
 from backoffice.application.errors import Invalid
+from validator.records.chip_uid import is_uid
 
 _CODE = re.compile(r"[a-z0-9-]{1,32}", re.ASCII)
 _INEP = re.compile(r"[0-9]{8}", re.ASCII)
@@ -131,6 +132,26 @@ def plate_of(value: str | None) -> str | None:
     plain = value.strip().upper().replace("-", "").replace(" ", "")
     if not _PLATE.fullmatch(plain):
         raise Invalid("plate: a placa é como ABC1D23 ou ABC1234", "plate: such as ABC1D23 or ABC1234")
+    return plain
+
+
+def uid_of(value: str) -> str:
+    """A chip's uid as it stands on the wire; small letters and `:`, `-` or blanks between its bytes are taken.
+
+    Raises:
+        Invalid: not 4, 7 or 10 bytes, or a random one, which is another at each tap.
+    """
+    plain = re.sub(r"[ :-]", "", value).upper()
+    if not is_uid(plain):
+        raise Invalid(
+            "uid: leia o chip de novo; são 8, 14 ou 20 dígitos hexadecimais (4, 7 ou 10 bytes), como 04A2B3C4D5E680",
+            "uid: 8, 14 or 20 hexadecimal digits (4, 7 or 10 bytes), such as 04A2B3C4D5E680",
+        )
+    if len(plain) == 8 and plain.startswith("08"):
+        raise Invalid(
+            "uid: este chip inventa outro uid a cada leitura (celular ou relógio); use um cartão ou chaveiro",
+            "uid: this chip makes up another uid at each reading (a telephone or watch); use a card or key ring",
+        )
     return plain
 
 

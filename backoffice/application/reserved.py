@@ -27,15 +27,3 @@ def refuse_refund() -> NoReturn:
         "a devolução de passes ainda não existe; passes não vencem e continuam valendo",
         "refunds are not there yet; passes never expire and stay valid",
     )
-
-
-def refuse_uid() -> NoReturn:
-    """Chips known by their uid.
-
-    Raises:
-        NotBuilt: always.
-    """
-    raise NotBuilt(
-        "cartões por uid de chip ainda não existem; emita um cartão com código QR",
-        "uid media are not there yet; issue a card with a QR code",
-    )

@@ -9,6 +9,7 @@ from backoffice.application.publish import Law
 from backoffice.application.publish_records import (
     all_devices,
     all_holders,
+    all_uid_publications,
     device_publications,
     holder_publications,
 )
@@ -16,6 +17,7 @@ from backoffice.application.rebuild import durable_records, publish_city
 from backoffice.persistence.base import reading
 from validator.domain.service_time import civil_date
 from validator.records.keys import device_key, holder_key, holder_shard
+from validator.records.packing import revision_of
 
 _CHUNK = 2_000
 
@@ -31,7 +33,7 @@ def shards_without_usage(engine: Engine, hot: HotState) -> set[int]:
 
 
 def repair_register(engine: Engine, hot: HotState, law: Law, now: datetime) -> None:
-    """Publish every holder, device and city whose record in Redis is older than SQL; write all that is durable."""
+    """Publish every holder, chip, device and city whose record in Redis is older than SQL, and all that is durable."""
     with reading(engine) as session:
         holders = all_holders(session)
         for start in range(0, len(holders), _CHUNK):
@@ -44,6 +46,9 @@ def repair_register(engine: Engine, hot: HotState, law: Law, now: datetime) -> N
             ]
             built = holder_publications(session, law.book, stale, civil_date(now))
             hot.publish([publication for _, _, publication in built])
+        chips = list(all_uid_publications(session))
+        held = hot.published_revisions([chip.key for chip in chips])
+        hot.publish([c for c, stands in zip(chips, held, strict=True) if stands < revision_of(c.record)])
         devices = all_devices(session)
         held = hot.published_revisions([device_key(device) for device, _ in devices])
         old = [device for (device, revision), stands in zip(devices, held, strict=True) if stands < revision]

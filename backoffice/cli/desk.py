@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from backoffice.application.bind_uid import bind_uid, unbind_uid
 from backoffice.application.inspect_register import find_holders, look_at_holder, pending_requests
 from backoffice.application.issue_cards import IssuedCard, block_card, issue_card, replace_card, unblock_card
 from backoffice.application.register_deaths import record_death
@@ -25,7 +26,7 @@ from backoffice.application.register_rights import (
     resume_right,
     suspend_right,
 )
-from backoffice.application.reserved import refuse_merge, refuse_refund, refuse_uid
+from backoffice.application.reserved import refuse_merge, refuse_refund
 from backoffice.application.sell_passes import Order, sell_passes
 from backoffice.application.staff import (
     as_approver,
@@ -268,9 +269,19 @@ def replace(number: int, reason: Annotated[str, _REASON], login: As = None) -> N
 
 
 @_cards.command("uid")
-def uid(number: int, uid: str) -> None:
-    """Ainda não existe."""
-    refuse_uid()
+def uid(number: int, uid: str, login: As = None) -> None:
+    """Vincula um chip sem contato, pelo uid: paga com passe comum e vale-transporte, e não prova direito."""
+    with acting(login) as now:
+        bound = bind_uid(now.session, as_desk(now.by), now.at, number=number, uid=uid)
+        out.print(f"chip {bound.uid} vinculado ao cartão {bound.number}, via {bound.issue}")
+
+
+@_cards.command("uid-remove")
+def uid_remove(number: int, uid: str, reason: Annotated[str, _REASON], login: As = None) -> None:
+    """Desvincula um chip: passa a ser recusado como desconhecido."""
+    with acting(login) as now:
+        unbind_uid(now.session, as_desk(now.by), now.at, number=number, uid=uid, reason=reason)
+        out.print(f"chip desvinculado do cartão {number}")
 
 
 @_passes.command("sell")

@@ -6,6 +6,7 @@ TABLES = (
     "breakdowns",
     "card_issues",
     "card_states",
+    "card_uids",
     "cards",
     "claim_entries",
     "claim_lines",

@@ -25,6 +25,13 @@ class CardKind(StrEnum):
     CHIP = "CHIP"
 
 
+class UidWord(StrEnum):
+    """What a row says of a chip's uid."""
+
+    BOUND = "BOUND"
+    UNBOUND = "UNBOUND"
+
+
 class CardRow(Base):
     """A card of a holder; the last digit of its number is a Luhn check digit."""
 
@@ -77,6 +84,34 @@ class CardStateRow(Base):
     issue: Mapped[int]
     state: Mapped[CardStateWord] = word(CardStateWord, "state")
     reason: Mapped[str] = mapped_column(String(300))
+    recorded_by: Mapped[int | None] = reference("users.id")
+    recorded_at: Mapped[datetime]
+    revision: Mapped[int]
+
+
+class CardUidRow(Base):
+    """A chip's uid bound to an issue of a card, or let go again; the last turn of a uid counts.
+
+    Turns of a uid follow one another without a gap, so that of two desks that bind one chip at once only one can.
+    """
+
+    __tablename__ = "card_uids"
+    __table_args__ = (
+        UniqueConstraint("uid", "turn"),
+        CheckConstraint("length(uid) IN (8, 14, 20)", name="uid"),
+        CheckConstraint("turn >= 1", name="turn"),
+        Index(None, "holder_id", "revision"),
+    )
+
+    id: Mapped[BigId]
+    holder_id: Mapped[int] = reference("holders.id")
+    card_id: Mapped[int] = reference("cards.id")
+    issue: Mapped[int]
+    uid: Mapped[str] = mapped_column(String(20))
+    """4, 7 or 10 bytes in upper-case hexadecimal."""
+    turn: Mapped[int]
+    state: Mapped[UidWord] = word(UidWord, "state")
+    reason: Mapped[str | None] = mapped_column(String(300))
     recorded_by: Mapped[int | None] = reference("users.id")
     recorded_at: Mapped[datetime]
     revision: Mapped[int]

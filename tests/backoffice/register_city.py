@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from backoffice.adapters.chance import with_check_digit
 from backoffice.adapters.city_keys import CityKeys
 from backoffice.adapters.law_file import packaged_law
+from backoffice.application.bind_uid import bind_uid
 from backoffice.application.issue_cards import IssuedCard, issue_card
 from backoffice.application.register_acts import NewFare, record_act, register_fare
 from backoffice.application.register_fleet import (
@@ -156,6 +157,10 @@ class RegisterCity:
             return issue_card(
                 session, as_desk(self.staff("clerk")), NOW, self.chance, self.signer, holder_id=holder_id
             )
+
+    def bind(self, number: int, uid: str, at: datetime = NOW) -> None:
+        with self.writing() as session:
+            bind_uid(session, as_desk(self.staff("clerk")), at, number=number, uid=uid)
 
     def sell(
         self,

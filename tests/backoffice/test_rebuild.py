@@ -43,7 +43,7 @@ from validator.records.keys import (
     seen_key,
     usage_key,
 )
-from validator.records.snapshot import unpack_durable
+from validator.records.snapshot import UidHolderRecord, pack_uid_holder, unpack_durable
 from validator.records.usage import unpack_usage
 
 pytestmark = pytest.mark.hot_state
@@ -70,8 +70,8 @@ class Scene:
             pass
 
     def hot_copy(self) -> dict[bytes, bytes]:
-        """Usage, snapshots, kept answers, durable records: what a rebuild must bring back."""
-        wanted = (b"usage:", b"holder:", b"seen:", b"id:", b"durable:", b"device:", b"city:")
+        """Usage, snapshots, chips, kept answers, durable records: what a rebuild must bring back."""
+        wanted = (b"usage:", b"holder:", b"seen:", b"id:", b"durable:", b"device:", b"city:", b"uid:")
         keys = [key for key in self.link.client.keys("*") if any(part in key for part in wanted)]
         return {key: self.link.client.get(key) for key in keys}
 
@@ -81,7 +81,7 @@ def scene(city: RegisterCity, redis_url: str) -> Iterator[Scene]:
     holder_ids = [city.student(), city.student()]
     for holder_id in holder_ids:
         city.sell(holder_id, 10)
-        city.card(holder_id)
+        city.bind(city.card(holder_id).number, f"04{holder_id:012X}")
     with RedisLink(redis_url) as link:
         hot = HotState(link)
         ingester = Ingester(city.engine, hot, packaged(), clock)
@@ -138,6 +138,18 @@ def test_a_wiped_redis_is_rebuilt_byte_for_byte(scene: Scene) -> None:
     for number in range(SHARDS):
         assert scene.link.client.get(generation_key(number)) == b"2"
         assert int(scene.link.client.get(commit_no_key(number)) or 0) >= commits[number]
+
+
+def test_a_chip_that_a_restarted_redis_lost_or_has_older_is_published_again(scene: Scene) -> None:
+    before = scene.hot_copy()
+    lost, older = sorted(key for key in before if b"uid:" in key)
+    scene.link.client.delete(lost)
+    scene.link.client.set(older, pack_uid_holder(UidHolderRecord(None), 0))
+    scene.link.client.delete(VERIFIED)
+
+    scene.connect_again()
+
+    assert scene.hot_copy() == before
 
 
 def test_reading_the_newest_answers_leaves_no_cursor_open(scene: Scene) -> None:

@@ -98,6 +98,25 @@ def test_from_nothing_to_a_student_with_card_and_passes(city: Run, tmp_path: Pat
     assert [path.stat().st_mode & 0o777 for path in key_files] == [0o600]
 
 
+def test_a_chip_is_bound_to_a_card_and_let_go(city: Run):
+    city("holder", "add", "Passageira", "--cpf", CPF, "--as", "balcao")
+    number = re.search(r"cartão (\d+)", city("card", "issue", "1", "--as", "balcao"))
+    assert number is not None
+    card = number[1]
+
+    bound = city("card", "uid", card, "04:a2:b3:c4:d5:e6:80", "--as", "balcao")
+    taken = city("card", "uid", card, "04A2B3C4D5E680", "--as", "balcao", code=1)
+    shown = city("holder", "show", "1", "--as", "balcao")
+    gone = city("card", "uid-remove", card, "04A2B3C4D5E680", "--reason", "perdido", "--as", "balcao")
+
+    assert f"chip 04A2B3C4D5E680 vinculado ao cartão {card}, via 1" in bound
+    assert f"já está vinculado ao cartão {card}, via 1; desvincule-o antes" in taken
+    assert '"04A2B3C4D5E680"' in shown
+    assert f"chip desvinculado do cartão {card}" in gone
+    assert "04A2B3C4D5E680" not in city("holder", "show", "1", "--as", "balcao")
+    assert "8, 14 ou 20 dígitos" in city("card", "uid", card, "04A2", "--as", "balcao", code=1)
+
+
 def test_a_device_is_enrolled_installed_again_and_revoked(city: Run, tmp_path: Path):
     enrolled = city(
         "device",
@@ -148,7 +167,6 @@ def test_whoever_registered_a_right_does_not_approve_it(city: Run):
     [
         (("holder", "merge", "1", "2"), "ainda não existe"),
         (("pass", "refund", "1", "5"), "ainda não existe"),
-        (("card", "uid", "1", "04AA"), "ainda não existem"),
         (("act", "list"), "--as LOGIN"),
         (("act", "list", "--as", "nobody"), "não há usuário nobody"),
         (("law", "check"), "Missing argument"),

@@ -76,6 +76,16 @@ def raw_id_key(boarding_id: bytes) -> bytes:
     return _TAGS[shard(boarding_id)] + b"id:" + boarding_id
 
 
+def uid_shard(uid: bytes) -> int:
+    """The shard of a chip's uid: where its holder is found, not the home of its boardings."""
+    return shard(uid)
+
+
+def uid_key(uid: bytes) -> bytes:
+    """The holder of a chip; written by the publisher only."""
+    return _TAGS[shard(uid)] + b"uid:" + uid
+
+
 def device_key(device_id: str) -> bytes:
     """Who a device is; written by the publisher only."""
     return _TAGS[device_shard(device_id)] + b"device:" + device_id.encode()

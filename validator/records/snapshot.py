@@ -72,6 +72,15 @@ class CardRecord(Packed, frozen=True):
     token_hash: bytes
 
 
+class UidRecord(Packed, frozen=True):
+    """A contactless chip of the holder: the bytes of its uid, the card and issue that it taps for, and since when."""
+
+    uid: bytes
+    number: int
+    issue: int
+    since_micros: int
+
+
 class HolderRecord(Packed, frozen=True):
     """A holder's snapshot."""
 
@@ -81,6 +90,16 @@ class HolderRecord(Packed, frozen=True):
     cards: tuple[CardRecord, ...] = ()
     merged_into: str | None = None
     """Reserved: the holder id that this record redirects to."""
+    uids: tuple[UidRecord, ...] = ()
+
+
+class UidHolderRecord(Packed, frozen=True):
+    """Where to look for a chip: the holder that it was bound to last; None since it was let go.
+
+    Only a way to the snapshot, which alone says what a chip may do.
+    """
+
+    holder: str | None
 
 
 class DeviceRecord(Packed, frozen=True):
@@ -110,6 +129,7 @@ class DurableRecord(Packed, frozen=True):
 
 
 _holder_decoder = msgspec.msgpack.Decoder(HolderRecord)
+_uid_decoder = msgspec.msgpack.Decoder(UidHolderRecord)
 _device_decoder = msgspec.msgpack.Decoder(DeviceRecord)
 _durable_decoder = msgspec.msgpack.Decoder(DurableRecord)
 
@@ -122,6 +142,16 @@ def pack_holder(record: HolderRecord, revision: int) -> bytes:
 def unpack_holder(data: bytes) -> HolderRecord:
     """A holder's snapshot from its bytes."""
     return unpack_revised(data, _holder_decoder)
+
+
+def pack_uid_holder(record: UidHolderRecord, revision: int) -> bytes:
+    """Where to look for a chip, as bytes, led by the turn of its uid."""
+    return pack_revised(record, revision)
+
+
+def unpack_uid_holder(data: bytes) -> UidHolderRecord:
+    """Where to look for a chip, from its bytes."""
+    return unpack_revised(data, _uid_decoder)
 
 
 def pack_device(record: DeviceRecord, revision: int) -> bytes:

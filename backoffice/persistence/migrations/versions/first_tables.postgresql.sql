@@ -585,6 +585,30 @@ CREATE INDEX ix_card_states_card_id_issue_revision ON card_states (card_id, issu
 
 CREATE INDEX ix_card_states_holder_id_revision ON card_states (holder_id, revision);
 
+CREATE TABLE card_uids (
+	id BIGSERIAL NOT NULL,
+	holder_id BIGINT NOT NULL,
+	card_id BIGINT NOT NULL,
+	issue INTEGER NOT NULL,
+	uid VARCHAR(20) NOT NULL,
+	turn INTEGER NOT NULL,
+	state VARCHAR(32) NOT NULL,
+	reason VARCHAR(300),
+	recorded_by BIGINT,
+	recorded_at TIMESTAMP WITH TIME ZONE NOT NULL,
+	revision INTEGER NOT NULL,
+	CONSTRAINT pk_card_uids PRIMARY KEY (id),
+	CONSTRAINT uq_card_uids_uid_turn UNIQUE (uid, turn),
+	CONSTRAINT ck_card_uids_uid CHECK (length(uid) IN (8, 14, 20)),
+	CONSTRAINT ck_card_uids_turn CHECK (turn >= 1),
+	CONSTRAINT fk_card_uids_holder_id_holders FOREIGN KEY(holder_id) REFERENCES holders (id) ON DELETE RESTRICT,
+	CONSTRAINT fk_card_uids_card_id_cards FOREIGN KEY(card_id) REFERENCES cards (id) ON DELETE RESTRICT,
+	CONSTRAINT ck_card_uids_state CHECK (state IN ('BOUND', 'UNBOUND')),
+	CONSTRAINT fk_card_uids_recorded_by_users FOREIGN KEY(recorded_by) REFERENCES users (id) ON DELETE RESTRICT
+);
+
+CREATE INDEX ix_card_uids_holder_id_revision ON card_uids (holder_id, revision);
+
 CREATE TABLE claim_entries (
 	id BIGSERIAL NOT NULL,
 	claim_id BIGINT NOT NULL,
@@ -1020,6 +1044,9 @@ CREATE TRIGGER card_issues_append_only BEFORE UPDATE OR DELETE ON card_issues
 FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER card_states_append_only BEFORE UPDATE OR DELETE ON card_states
+FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER card_uids_append_only BEFORE UPDATE OR DELETE ON card_uids
 FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
 CREATE TRIGGER cards_append_only BEFORE UPDATE OR DELETE ON cards

@@ -584,6 +584,30 @@ CREATE INDEX ix_card_states_card_id_issue_revision ON card_states (card_id, issu
 
 CREATE INDEX ix_card_states_holder_id_revision ON card_states (holder_id, revision);
 
+CREATE TABLE card_uids (
+	id INTEGER NOT NULL,
+	holder_id INTEGER NOT NULL,
+	card_id INTEGER NOT NULL,
+	issue INTEGER NOT NULL,
+	uid VARCHAR(20) NOT NULL,
+	turn INTEGER NOT NULL,
+	state VARCHAR(32) NOT NULL,
+	reason VARCHAR(300),
+	recorded_by INTEGER,
+	recorded_at BIGINT NOT NULL,
+	revision INTEGER NOT NULL,
+	CONSTRAINT pk_card_uids PRIMARY KEY (id),
+	CONSTRAINT uq_card_uids_uid_turn UNIQUE (uid, turn),
+	CONSTRAINT ck_card_uids_uid CHECK (length(uid) IN (8, 14, 20)),
+	CONSTRAINT ck_card_uids_turn CHECK (turn >= 1),
+	CONSTRAINT fk_card_uids_holder_id_holders FOREIGN KEY(holder_id) REFERENCES holders (id) ON DELETE RESTRICT,
+	CONSTRAINT fk_card_uids_card_id_cards FOREIGN KEY(card_id) REFERENCES cards (id) ON DELETE RESTRICT,
+	CONSTRAINT ck_card_uids_state CHECK (state IN ('BOUND', 'UNBOUND')),
+	CONSTRAINT fk_card_uids_recorded_by_users FOREIGN KEY(recorded_by) REFERENCES users (id) ON DELETE RESTRICT
+);
+
+CREATE INDEX ix_card_uids_holder_id_revision ON card_uids (holder_id, revision);
+
 CREATE TABLE claim_entries (
 	id INTEGER NOT NULL,
 	claim_id INTEGER NOT NULL,
@@ -1027,6 +1051,12 @@ BEGIN SELECT RAISE(ABORT, 'rows of card_states are never changed'); END;
 
 CREATE TRIGGER card_states_no_delete BEFORE DELETE ON card_states
 BEGIN SELECT RAISE(ABORT, 'rows of card_states are never changed'); END;
+
+CREATE TRIGGER card_uids_no_update BEFORE UPDATE ON card_uids
+BEGIN SELECT RAISE(ABORT, 'rows of card_uids are never changed'); END;
+
+CREATE TRIGGER card_uids_no_delete BEFORE DELETE ON card_uids
+BEGIN SELECT RAISE(ABORT, 'rows of card_uids are never changed'); END;
 
 CREATE TRIGGER cards_no_update BEFORE UPDATE ON cards
 BEGIN SELECT RAISE(ABORT, 'rows of cards are never changed'); END;
