@@ -81,7 +81,9 @@ def test_a_student_from_registration_to_passes(api: Api):
     assert sale["total_cents"] == 50 * 227
     assert sale["window_until"] == "2026-04-02"
     assert [right["category"] for right in sheet["rights"]] == ["STUDENT_50"]
-    assert sheet["cards"] == [{"number": card["number"], "kind": "QR", "issue": 1, "state": "LIVE", "uids": []}]
+    assert sheet["cards"] == [
+        {"number": card["number"], "kind": "QR", "issue": 1, "state": "LIVE", "uids": []}
+    ]
     assert sheet["purses"] == [{"purse": "STUDENT", "bought": 50}]
 
 
