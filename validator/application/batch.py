@@ -16,11 +16,7 @@ from validator.application.errors import DeviceUnknown, HotStateAway, Malformed
 from validator.application.ports import HotState
 from validator.application.reading import read_batch
 from validator.records.codes import EntryKind, Flag
-from validator.records.device_messages import (
-    BatchMessage,
-    digest_of,
-    head_message,
-)
+from validator.records.device_messages import MAX_SEQ, BatchMessage, digest_of, head_message
 from validator.records.journal import HeadRecord, JournalEntry, pack_head
 from validator.records.packing import to_micros
 
@@ -70,9 +66,15 @@ def _check_batch(message: BatchMessage, device: Device, desk: Desk) -> None:
             f"A época {message.epoch} não foi emitida para este validador; a vigente é {device.record.epoch}.",
             f"Epoch {message.epoch} was never issued to this device; the current one is {device.record.epoch}.",
         )
+    last = message.first_seq + len(message.entries) - 1
+    if last > MAX_SEQ:
+        raise Malformed(
+            "first_seq",
+            f"A sequência da última entrada passa de {MAX_SEQ}.",
+            f"The sequence of the last entry is above {MAX_SEQ}.",
+        )
     if message.epoch < device.record.epoch:
         return  # signed with the key of that installation, which only the register keeps: the ingester judges it
-    last = message.first_seq + len(message.entries) - 1
     signed = head_message(
         device.id, message.epoch, last, bytes.fromhex(message.head), closing=message.closing
     )

@@ -3,6 +3,7 @@
 import json
 import re
 from typing import Any, TypeVar
+from unicodedata import normalize
 from uuid import UUID
 
 import msgspec
@@ -86,7 +87,7 @@ def _check_keyed(medium: KeyMedium | DocumentMedium) -> None:
             f"Envie uma das categorias: {words}.",
             f"Send one of the categories: {words}.",
         )
-    if type(medium) is DocumentMedium and _DOCUMENT.fullmatch(medium.document) is None:
+    if type(medium) is DocumentMedium and _DOCUMENT.fullmatch(normalize("NFC", medium.document)) is None:
         raise Malformed(
             "medium.document",
             "Envie só o tipo do documento, como RG; nunca o seu número.",
@@ -145,9 +146,20 @@ def read_entry(raw: bytes) -> TapMessage | ReleaseMessage | AnnulMessage:
             f"A entrada tem {len(raw)} bytes; o limite é {MAX_TAP_BYTES}.",
             f"The entry has {len(raw)} bytes; the limit is {MAX_TAP_BYTES}.",
         )
-    if b'"medium"' in raw:
+    if _has_field(raw, "medium"):
         return read_tap(raw)
-    return read_release(raw) if b'"released"' in raw else read_annul(raw)
+    return read_release(raw) if _has_field(raw, "released") else read_annul(raw)
+
+
+def _has_field(raw: bytes, name: str) -> bool:
+    """Whether an entry seems to have a field. A name with escapes is the same name, as on the single route."""
+    if b"\\" not in raw:
+        return b'"%s"' % name.encode() in raw
+    try:
+        entry = json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(entry, dict) and name in entry
 
 
 def read_boarding_id(text: str, field: str = "boarding_id") -> UUID:

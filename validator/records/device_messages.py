@@ -18,12 +18,13 @@ assert SHARDS <= 256
 MAX_BATCH_ENTRIES = 1_000
 MAX_TAP_BYTES = 4_096
 MAX_BATCH_BYTES = 2_000_000
+MAX_SEQ = 2**63 - 1
 
 # Limits that the decoder checks and the OpenAPI document shows. The patterns are shown only: `validator.application`
 # reads ids and instants and says in words what is wrong with them.
 _UUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 _INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$"
-Seq = Annotated[int, Meta(ge=1, le=2**63 - 1, description="Positive; numbered without gaps.")]
+Seq = Annotated[int, Meta(ge=1, le=MAX_SEQ, description="Positive; numbered without gaps.")]
 BoardingId = Annotated[str, Meta(extra_json_schema={"format": "uuid", "pattern": _UUID})]
 InstantText = Annotated[
     str,
