@@ -83,6 +83,8 @@ BROKEN: dict[str, tuple[Change, str]] = {
     "a value below zero": (setting_parameter("reuse_minutes", value=-5), "parameter reuse_minutes: value is"),
     "a nameless parameter": (lambda data: data["parameter"][1].pop("name"), "parameter number 2 (without a"),
     "an unknown table": (lambda data: data.update(rules=[]), "unknown table 'rules'"),
+    "a switch that is neither on nor off": (setting_parameter("uid_rights", value=2),
+                                            "value is a whole number from 0 to 1"),
     "no rules": (lambda data: data.pop("rule"), "no [[rule]] rows"),
     "no parameters": (lambda data: data.pop("parameter"), "no [[parameter]] rows"),
     "a law that is no table": (lambda data: data.update(law=3), "[law] is a table"),

@@ -18,9 +18,9 @@ from validator.domain.purses import Lot, Purse
 from validator.domain.reasons import Reason
 from validator.domain.rights import Period, Right
 from validator.domain.service_time import civil_date, month_of
-from validator.domain.tap import CARD, Tap
+from validator.domain.tap import CARD, Medium, Tap
 from validator.domain.usage import Effects, LastBoarding, Usage
-from validator.domain.vocabulary import Category, Network, Product, RideClass, Turnstile
+from validator.domain.vocabulary import Category, MediumKind, Network, Product, RideClass, Turnstile
 
 NEVER_REPAID = frozenset(
     {
@@ -64,6 +64,26 @@ def test_the_city_never_pays_for_those_whom_the_law_does_not_repay(
     if isinstance(decision, Accepted) and decision.ride_class is RideClass.FREE:
         assert decision.rider_cents == 0
         assert decision.uses is None
+
+
+@given(taps(), maybe_holders, usages())
+def test_a_chip_pays_or_is_refused_and_never_costs_the_city_anything(
+    tap: Tap, holder: Holder | None, usage: Usage
+):
+    decision = decide(replace(tap, medium=Medium(MediumKind.UID), continues=None), holder, usage, CITY)
+
+    if isinstance(decision, Accepted):
+        assert decision.category in (Category.PREPAID, Category.VT, Category.FULL)
+        assert decision.city_cents == 0
+        assert not decision.personal
+    else:
+        assert decision.reason in (
+            Reason.CARD_UNKNOWN,
+            Reason.LINE_UNKNOWN,
+            Reason.RIGHT_NOT_STARTED,  # the rule of the purse itself
+            Reason.NOT_VALID_ON_LINE,
+            Reason.NO_PASSES,
+        )
 
 
 @given(taps(), maybe_holders, usages())

@@ -132,7 +132,8 @@ def _forgiven_on_free_days(refusal: Reason) -> bool:
 
 def _free_day(tap: Tap, holder: Holder, city: City, law: LawOfDay) -> Accepted:
     """On a day when the fare is zero every boarding is recorded and nothing is consumed."""
-    category = tap.medium.category or next(_rights_in_force(holder, law), Category.FULL)
+    rights = _rights_in_force(holder, law) if _proves_rights(tap.medium, law) else iter(())
+    category = tap.medium.category or next(rights, Category.FULL)
     rule = law.rules.get(category) or city.book.rows_of(category)[0]
     change = tap.medium.tendered_cents if tap.medium.kind is MediumKind.CASH else ZERO
     return Accepted(category, rule, ZERO, ZERO, ZERO, ZERO, rule.turnstile, change_cents=change)
@@ -204,13 +205,18 @@ def _best_option(
 def _options(
     tap: Tap, holder: Holder, usage: Usage, fare: Cents | None, city: City, law: LawOfDay
 ) -> Iterator[Accepted | Reason]:
-    if tap.medium.kind is MediumKind.CARD:
+    if _proves_rights(tap.medium, law):
         for category in holder.rights_on(law):
             yield _by_right(category, tap, holder, usage, fare, city, law)
     for product in PURSES_IN_ORDER:
         purses = holder.purses_of(product)
         if purses:
             yield _by_purse(product, purses, tap, usage, city, law)
+
+
+def _proves_rights(medium: Medium, law: LawOfDay) -> bool:
+    """Whether rights are options at all: a uid can be copied and proves none, unless an act says otherwise."""
+    return medium.kind is MediumKind.CARD or (medium.kind is MediumKind.UID and law.uid_rights)
 
 
 def _by_right(

@@ -24,6 +24,7 @@ class LawOfDay:
         continuation: Time within which a ride cut short by a breakdown may be continued (Lei art. 48, VI).
         student_cap: Half-fare boardings of a person in the month, None for no cap (Decreto art. 70, d; art. 73).
         max_change_fares: Largest change, in fares (Decreto art. 72).
+        uid_rights: Whether a chip known by its uid alone proves a right.
     """
 
     day: date
@@ -33,6 +34,7 @@ class LawOfDay:
     continuation: timedelta
     student_cap: int | None
     max_change_fares: int
+    uid_rights: bool
     _fares: tuple[Fare, ...]
     _priced: dict[tuple[Network | None, str, FareMedium], Cents | None] = field(default_factory=dict)
 
@@ -107,6 +109,7 @@ class City:
             continuation=timedelta(minutes=self.book.parameter_on("continuation_minutes", day)),
             student_cap=cap or None,
             max_change_fares=self.book.parameter_on("max_change_fares", day),
+            uid_rights=bool(self.book.parameter_on("uid_rights", day)),
             _fares=self.fares,
         )
 

@@ -107,8 +107,9 @@ PARAMETERS = {
     "passes_per_school_day": "passes",
     "school_days_default": "days",
     "list_max_age_hours": "hours",
+    "uid_rights": "switch",
 }
-"""Every parameter that the code reads, with its unit."""
+"""Every parameter that the code reads, with its unit; a switch is 0 for no and 1 for yes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +309,9 @@ def _parameter_row(number: int, raw: Mapping[str, Any]) -> ParameterRow:
     unit = row.text("unit")
     if unit != PARAMETERS[name]:
         raise row.error(f"unit is {PARAMETERS[name]}, not {unit}")
+    highest = 1 if unit == "switch" else 100_000
     return ParameterRow(
-        name, row.number("value", 100_000), unit, row.day("from"), row.text("act"), row.optional_text("note")
+        name, row.number("value", highest), unit, row.day("from"), row.text("act"), row.optional_text("note")
     )
 
 
