@@ -115,3 +115,21 @@ def waiting(link: RedisLink) -> Waiting:
     now = seconds * 1_000 + micros // 1_000
     firsts = [stream_place(rows[0][0].decode())[0] for rows in answers[1::2] if rows]
     return Waiting(sum(answers[0::2]), max(0, now - min(firsts, default=now)) / 1_000)
+
+
+def stream_ends(link: RedisLink) -> dict[int, str]:
+    """The last entry of each stream that holds any."""
+    pipe = link.client.pipeline(transaction=False)
+    for number in range(SHARDS):
+        pipe.xrevrange(journal_key(number), count=1)
+    return {number: rows[0][0].decode() for number, rows in enumerate(pipe.execute()) if rows}
+
+
+def entries_until(link: RedisLink, ends: Mapping[int, str]) -> int:
+    """How many entries wait in the streams that still hold one at or before its end."""
+    pipe = link.client.pipeline(transaction=False)
+    for number, end in ends.items():
+        pipe.xlen(journal_key(number))
+        pipe.xrange(journal_key(number), max=end, count=1)
+    answers = pipe.execute()
+    return sum(length for length, first in zip(answers[0::2], answers[1::2], strict=True) if first)

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from backoffice.api import (
     admin_routes,
     city_routes,
+    claim_routes,
     desk_routes,
     device_routes,
     enrolment_routes,
@@ -38,7 +39,7 @@ def create_api(parts: ApiParts) -> FastAPI:
 
     app = FastAPI(
         title="Catraca: retaguarda",
-        description="Registro de titulares, direitos, cartões, passes, operadores e validadores.",
+        description="Registro de titulares, direitos, cartões, passes, operadores e validadores; faturas de reembolso.",
         version="1",
         lifespan=lifespan,
         redirect_slashes=False,
@@ -58,6 +59,7 @@ def create_api(parts: ApiParts) -> FastAPI:
         desk_routes,
         admin_routes,
         quarantine_routes,
+        claim_routes,
         reserved_routes,
     ):
         app.include_router(module.router)

@@ -16,6 +16,7 @@ from backoffice.application.staff import (
     Approver,
     Auditor,
     CityOffice,
+    ClaimReader,
     Desk,
     Fleet,
     PersonReader,
@@ -82,6 +83,7 @@ ByApprover = Annotated[Approver, Depends(_permitted(permissions.as_approver))]
 ByFleet = Annotated[Fleet, Depends(_permitted(permissions.as_fleet))]
 ByReader = Annotated[Reader, Depends(_permitted(permissions.as_reader))]
 ByPersonReader = Annotated[PersonReader, Depends(_permitted(permissions.as_person_reader))]
+ByClaimReader = Annotated[ClaimReader, Depends(_permitted(permissions.as_claim_reader))]
 ByAuditor = Annotated[Auditor, Depends(_permitted(permissions.as_auditor))]
 
 

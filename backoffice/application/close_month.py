@@ -15,27 +15,24 @@ from datetime import datetime
 from sqlalchemy import Engine, func, select, text
 from sqlalchemy.orm import Session
 
+from backoffice.application.changes import log
 from backoffice.application.claim_writing import write_claims
 from backoffice.application.errors import Conflict, Invalid, NotFound
+from backoffice.application.inspect_claims import boarding_months
 from backoffice.application.month_register import MonthRegister, read_register
 from backoffice.application.month_reversals import late_reversals, write_reversals
 from backoffice.application.month_rides import JournalMonth
 from backoffice.application.rate_month import MonthRating, MonthRide
+from backoffice.application.staff import CityOffice
 from backoffice.domain.claims import ClaimTally, printed_number
 from backoffice.persistence.base import Base, WriteSession, reading
 from backoffice.persistence.bulk import insert_rows
 from backoffice.persistence.claims import ClaimRow, ClosingRow, EndStateRow, RatedRow
-from backoffice.persistence.journal import BoardingRow
-from backoffice.persistence.users import AuditRow
 from validator.domain.boarding import FareUnknown
 from validator.domain.fares import Fare
 from validator.domain.rules import RuleBook
 from validator.domain.service_time import SAO_PAULO, Month, month_bounds
-from validator.records.codes import Flag
 from validator.records.usage import pack_usage
-
-LOGIN_LENGTH = 64
-"""Characters that a claim has for who closed it."""
 
 _RATED = Base.metadata.tables[RatedRow.__tablename__]
 _END_STATES = Base.metadata.tables[EndStateRow.__tablename__]
@@ -79,7 +76,7 @@ def close_month(
     month: Month,
     *,
     at: datetime,
-    by: str,
+    by: CityOffice,
     progress: Progress | None = None,
 ) -> ClosedMonth:
     """Close a month, or give the claims that its closing gave.
@@ -89,16 +86,15 @@ def close_month(
         book: The rule table.
         month: The month (competência).
         at: The instant of closing.
-        by: Login of who closes.
+        by: Who closes; the claim names the login.
         progress: Told how far it is.
 
     Raises:
-        Invalid: the month is not over at `at`, or nobody is named as who closes.
+        Invalid: the month is not over at `at`.
         Conflict: an earlier month with boardings is still open, or a fare is missing.
         NotFound: no boarding of the month had been received.
     """
     _check_over(month, at)
-    _check_login(by)
     with _closing(engine) as session:
         before = session.scalar(select(ClosingRow).where(ClosingRow.month == month, ClosingRow.part == 1))
         if before is not None:
@@ -119,17 +115,15 @@ def close_late(
     month: Month,
     *,
     at: datetime,
-    by: str,
+    by: CityOffice,
     progress: Progress | None = None,
 ) -> ClosedMonth | None:
     """Close what has come, or has been settled, since a month was closed; None where nothing has.
 
     Raises:
         NotFound: the month was never closed.
-        Invalid: nobody is named as who closes.
         Conflict: a fare is missing.
     """
-    _check_login(by)
     with _closing(engine) as session:
         part = session.scalar(select(func.max(ClosingRow.part)).where(ClosingRow.month == month))
         if part is None:
@@ -173,14 +167,6 @@ def _check_over(month: Month, at: datetime) -> None:
         )
 
 
-def _check_login(by: str) -> None:
-    if not 1 <= len(by) <= LOGIN_LENGTH:
-        raise Invalid(
-            f"quem fecha é nomeado com 1 a {LOGIN_LENGTH} caracteres",
-            f"by takes 1 to {LOGIN_LENGTH} characters",
-        )
-
-
 def _moment(instant: datetime) -> str:
     return f"{instant.astimezone(SAO_PAULO):%d/%m/%Y %H:%M}"
 
@@ -188,7 +174,7 @@ def _moment(instant: datetime) -> str:
 def _check_order(session: Session, month: Month) -> None:
     """Months are closed in their order, since each starts where the one before ended."""
     closed = set(session.scalars(select(ClosingRow.month)))
-    left = [m for m in _months_before(session, month) if m not in closed and _has_dated(session, m)]
+    left = [other for other in boarding_months(session, before=month) if other not in closed]
     if left:
         earliest = min(left)
         raise Conflict(
@@ -198,28 +184,13 @@ def _check_order(session: Session, month: Month) -> None:
         )
 
 
-def _months_before(session: Session, month: Month) -> Iterator[str]:
-    """The months before one that have boardings, one look at an index for each, and no scan."""
-    before: str | None = month
-    while before is not None:
-        before = session.scalar(select(func.max(BoardingRow.month)).where(BoardingRow.month < before))
-        if before is not None:
-            yield before
-
-
-def _has_dated(session: Session, month: str) -> bool:
-    undated = BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value)
-    dated = select(BoardingRow.seq).where(BoardingRow.month == month, undated == 0).limit(1)
-    return session.scalar(dated) is not None
-
-
 def _close(
     session: WriteSession,
     book: RuleBook,
     month: Month,
     part: int,
     at: datetime,
-    by: str,
+    by: CityOffice,
     progress: Progress | None,
 ) -> ClosedMonth:
     register = read_register(session, book, month, at)
@@ -227,7 +198,7 @@ def _close(
         month=month,
         part=part,
         closed_at=at,
-        closed_by=by,
+        closed_by=by.login,
         rules_version=book.version,
         fares_sha256=fares_sha256(register.city.fares),
     )
@@ -244,9 +215,7 @@ def _close(
         raise _fare_missing(rating.journal, register) from error
     claims = write_claims(session, closing, tallies, register, reversals.adjustments())
     write_reversals(session, reversals.rows, claims)
-    session.add(
-        AuditRow(at=at, action="month.close", subject_kind="month", subject_id=month, detail=f"part={part}")
-    )
+    log(session, by, "month.close", ("month", month), at, f"part={part}")
     session.flush()
     return _as_closed(session, closing, closed_before=False)
 

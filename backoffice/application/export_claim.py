@@ -12,6 +12,8 @@ from sqlalchemy.orm import Session
 from backoffice.adapters.claim_files import annex_bytes, claim_csv, write_file
 from backoffice.application.claim_writing import annex_name, annex_rides
 from backoffice.application.errors import Conflict, NotFound
+from backoffice.application.inspect_claims import own_operator
+from backoffice.application.staff import ClaimReader
 from backoffice.domain.claims import printed_number
 from backoffice.persistence.base import reading
 from backoffice.persistence.claims import ClaimRow, ClosingRow
@@ -29,12 +31,19 @@ class ClaimFiles:
 
 
 def export_claims(
-    engine: Engine, month: Month, folder: Path, *, operator: str | None = None, part: int = 1
+    engine: Engine,
+    by: ClaimReader,
+    month: Month,
+    folder: Path,
+    *,
+    operator: str | None = None,
+    part: int = 1,
 ) -> list[ClaimFiles]:
     """Write the claims of a closing into a folder; the bytes are the same at every call.
 
     Args:
         engine: The database.
+        by: Who asks; an operator's people get their own.
         month: The month (competência).
         folder: Where to.
         operator: Code of the only operator wanted; None for all.
@@ -51,7 +60,10 @@ def export_claims(
             .where(ClosingRow.month == month, ClosingRow.part == part)
         ).all()
         claims = sorted((row[0] for row in rows), key=lambda claim: claim.operator)
-        wanted = [claim for claim in claims if operator in (None, claim.operator)]
+        own = own_operator(session, by)
+        wanted = [
+            claim for claim in claims if operator in (None, claim.operator) and own in (None, claim.operator)
+        ]
         if not wanted:
             of = "" if operator is None else f" da operadora {operator}"
             raise NotFound(
@@ -69,19 +81,24 @@ def _export(session: Session, claim: ClaimRow, folder: Path) -> ClaimFiles:
         folder / f"fatura-{number}.csv",
         folder / annex_name(number),
     )
-    write_file(files.annex, _checked(session, claim, number))
+    write_file(files.annex, checked_annex(session, claim))
     write_file(files.csv, [claim_csv(json.loads(claim.document))])
     write_file(files.json, [claim.document.encode()])
     return files
 
 
-def _checked(session: Session, claim: ClaimRow, number: str) -> Iterator[bytes]:
-    """The annex's bytes; at the end they must have the hash that was frozen, or the file is not kept."""
+def checked_annex(session: Session, claim: ClaimRow) -> Iterator[bytes]:
+    """The annex's bytes; at the end they must have the hash that was frozen, or the file is not kept.
+
+    Raises:
+        Conflict: they have another.
+    """
     digest = hashlib.sha256()
     for chunk in annex_bytes(annex_rides(session, claim.closing_id, claim.operator)):
         digest.update(chunk)
         yield chunk
     if digest.hexdigest() != claim.annex_sha256:
+        number = printed_number(claim.operator, claim.year, claim.number)
         raise Conflict(
             f"os embarques da fatura {number} não dão o anexo congelado no fechamento (SHA-256 diferente); "
             "o banco de dados foi alterado",

@@ -27,3 +27,28 @@ def refuse_refund() -> NoReturn:
         "a devolução de passes ainda não existe; passes não vencem e continuam valendo",
         "refunds are not there yet; passes never expire and stay valid",
     )
+
+
+def refuse_step(step: str) -> NoReturn:
+    """Steps of a claim after its closing: sending, attesting, cutting, paying.
+
+    Raises:
+        NotBuilt: always.
+    """
+    raise NotBuilt(
+        f"o passo {step} da fatura ainda não existe: ela fica fechada; entregue os arquivos exportados e registre o "
+        "ateste e o pagamento no processo da prefeitura",
+        f"the step {step} of a claim is not there yet: it stays closed; hand over the exported files",
+    )
+
+
+def refuse_closing_by_http() -> NoReturn:
+    """Closing of a month over HTTP.
+
+    Raises:
+        NotBuilt: always.
+    """
+    raise NotBuilt(
+        "o fechamento por HTTP ainda não existe; use o comando: catraca claim close AAAA-MM",
+        "closing over HTTP is not there yet; use the command catraca claim close AAAA-MM",
+    )

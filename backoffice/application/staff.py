@@ -65,6 +65,9 @@ PersonReader = NewType("PersonReader", Staff)
 Auditor = NewType("Auditor", Staff)
 """Reads the log of what others did."""
 
+ClaimReader = NewType("ClaimReader", Staff)
+"""Reads claims and their annexes: an operator its own, the city and the auditor all."""
+
 _DESKS = {Role.DESK_CLERK, Role.DESK_MANAGER}
 
 
@@ -134,6 +137,15 @@ def as_person_reader(staff: Staff) -> PersonReader:
         Forbidden: of another role.
     """
     return PersonReader(_only(staff, {*_DESKS, Role.CITY, Role.SCHOOL}))
+
+
+def as_claim_reader(staff: Staff) -> ClaimReader:
+    """Somebody who may read claims.
+
+    Raises:
+        Forbidden: of another role.
+    """
+    return ClaimReader(_only(staff, {Role.OPERATOR_FINANCE, Role.CITY, Role.AUDITOR}))
 
 
 def as_auditor(staff: Staff) -> Auditor:

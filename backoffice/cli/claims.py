@@ -1,6 +1,8 @@
 """`catraca claim`: close a month, and write its claims as files."""
 
 import json
+import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,17 +12,37 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from backoffice.adapters.claim_files import STATUS_WORDS
+from backoffice.adapters.embedded_redis import EmbeddedRedisError
+from backoffice.application.changes import log
 from backoffice.application.close_month import ClosedMonth, close_late, close_month, newest_part
 from backoffice.application.errors import Invalid
 from backoffice.application.export_claim import export_claims
+from backoffice.application.inspect_claims import claim_of, list_claims, list_months
+from backoffice.application.journal_behind import JournalBehind, Patience, await_journal, refuse_unread
 from backoffice.application.register_fields import FIRST_YEAR
-from backoffice.bootstrap import Backoffice, build
+from backoffice.application.reserved import refuse_step
+from backoffice.application.staff import CityOffice, ClaimReader, as_city, as_claim_reader
+from backoffice.bootstrap import Backoffice
+from backoffice.cli.acting import As, acting
 from backoffice.cli.console import err, out
+from backoffice.cli.processes import progress_bar, redis_of
 from backoffice.domain.amounts_in_words import decimal_comma, figures
+from backoffice.persistence.base import writing
+from backoffice.persistence.claims import ClaimState
 from validator.domain.money import Cents
-from validator.domain.service_time import Month, parse_month
+from validator.domain.service_time import SAO_PAULO, Month, parse_month
 
 _claim = typer.Typer(help="Faturas de reembolso.", no_args_is_help=True)
+
+_LOOK_S = 0.2
+STATE_WORDS = {
+    ClaimState.DRAFT: "aberta",
+    ClaimState.CLOSED: "fechada",
+    ClaimState.SENT: "entregue",
+    ClaimState.ATTESTED: "atestada",
+    ClaimState.CUT: "glosada",
+    ClaimState.PAID: "paga",
+}
 
 MonthArgument = Annotated[str, typer.Argument(metavar="AAAA-MM", help="Competência, como 2026-03.")]
 OperatorOption = Annotated[
@@ -46,24 +68,32 @@ def close(
     ] = None,
     operator: OperatorOption = None,
     folder: OutOption = None,
-    by: Annotated[
-        str, typer.Option("--by", metavar="LOGIN", help="Quem fecha, como sai na fatura.")
-    ] = "linha de comando",
     complementary: Annotated[
         bool,
         typer.Option("--complementary", help="Fecha o que chegou ou foi resolvido depois do fechamento."),
     ] = False,
+    wait: Annotated[
+        float, typer.Option(min=0, metavar="SEGUNDOS", help="Quanto esperar que o diário chegue ao banco.")
+    ] = 60.0,
+    incomplete: Annotated[
+        bool,
+        typer.Option("--incomplete", help="Fecha mesmo que falte diário; o resto vai à complementar."),
+    ] = False,
+    login: As = None,
 ) -> None:
     """Apura e congela uma competência e grava a fatura de cada operadora em CSV e JSON."""
     of = _month(month)
-    backoffice = build()
-    instant = _closing_instant(at, backoffice.clock())
+    with acting(login) as now:
+        by, backoffice = as_city(now.by), now.office
+        instant = _closing_instant(at, now.at)
+    if complementary or not newest_part(backoffice.engine, of):
+        _await_journal(backoffice, of, by, wait, incomplete=incomplete)
     closed = _close(backoffice, of, instant, by, complementary=complementary)
     if closed is None:
         out.print(f"Nada chegou nem foi resolvido desde o fechamento de {of}; não há fatura complementar.")
         return
     _show(closed, operator)
-    _write(backoffice, of, closed.part, operator, folder)
+    _write(backoffice, as_claim_reader(by), of, closed.part, operator, folder)
 
 
 @_claim.command()
@@ -77,13 +107,80 @@ def export(
             "--part", min=1, help="1 é a fatura principal, 2 a primeira complementar; sem ele, todas."
         ),
     ] = None,
+    login: As = None,
 ) -> None:
     """Grava de novo as faturas de uma competência fechada; os bytes são sempre os mesmos."""
     of = _month(month)
-    backoffice = build()
+    with acting(login) as now:
+        by, backoffice = as_claim_reader(now.by), now.office
     last = newest_part(backoffice.engine, of)
     for number in [part] if part is not None else range(1, max(last, 1) + 1):
-        _write(backoffice, of, number, operator, folder)
+        _write(backoffice, by, of, number, operator, folder)
+
+
+@_claim.command("list")
+def list_all(
+    month: Annotated[str | None, typer.Option("--month", metavar="AAAA-MM", help="Só esta.")] = None,
+    operator: OperatorOption = None,
+    login: As = None,
+) -> None:
+    """Mostra as competências com embarques e as faturas fechadas."""
+    of = None if month is None else _month(month)
+    with acting(login) as now:
+        by = as_claim_reader(now.by)
+        for sheet in list_months(now.session, by):
+            if of in (None, sheet.month):
+                out.print(f"{sheet.month}\t{STATE_WORDS[sheet.state]}\t{sheet.parts} fechamentos")
+        for claim in list_claims(now.session, by, month=of, operator=operator):
+            out.print(
+                f"{claim.number}\t{claim.month}\t{STATE_WORDS[claim.state]}\t{figures(Cents(claim.total_cents))}"
+                f"\t{claim.closed_at.astimezone(SAO_PAULO):%d/%m/%Y %H:%M} por {claim.closed_by}"
+            )
+
+
+def _reserved(step: str) -> Callable[..., None]:
+    def reserved(number: Annotated[str, typer.Argument(metavar="NÚMERO")], login: As = None) -> None:
+        with acting(login) as now:
+            claim_of(now.session, as_claim_reader(now.by), number)
+            refuse_step(step)
+
+    return reserved
+
+
+for _step, _help in (
+    ("send", "Reservado: registra a entrega da fatura."),
+    ("attest", "Reservado: registra o ateste da fatura."),
+    ("cut", "Reservado: glosa embarques da fatura."),
+    ("pay", "Reservado: registra o pagamento da fatura."),
+):
+    _claim.command(_step, help=_help)(_reserved(_step))
+
+
+def _await_journal(
+    backoffice: Backoffice, month: Month, by: CityOffice, wait: float, *, incomplete: bool
+) -> None:
+    """Wait for the ingester, and refuse to close over what it has not brought, unless told otherwise."""
+    try:
+        with redis_of(backoffice.settings) as redis_url, progress_bar("Diário por gravar") as bar:
+            patience = Patience(
+                seconds=0 if incomplete else wait,
+                elapsed=time.monotonic,
+                pause=lambda: time.sleep(_LOOK_S),
+                told=lambda left, first: bar(max(0, first - left), max(first, left)),
+            )
+            left = await_journal(redis_url, patience)
+        if not incomplete:
+            refuse_unread(left)
+    except (JournalBehind, EmbeddedRedisError):
+        if not incomplete:
+            raise
+        left = None
+    if left != 0:
+        told = "não se sabe quantos" if left is None else str(left)
+        err.print(f"aviso: {told} registros do diário não estão no banco; irão à fatura complementar")
+        with writing(backoffice.engine) as session:
+            detail = f"waiting={'unknown' if left is None else left}"
+            log(session, by, "month.close_incomplete", ("month", month), backoffice.clock(), detail)
 
 
 def _closing_instant(at: str | None, now: datetime) -> datetime:
@@ -97,7 +194,7 @@ def _closing_instant(at: str | None, now: datetime) -> datetime:
 
 
 def _close(
-    backoffice: Backoffice, month: Month, at: datetime, by: str, *, complementary: bool
+    backoffice: Backoffice, month: Month, at: datetime, by: CityOffice, *, complementary: bool
 ) -> ClosedMonth | None:
     run = close_late if complementary else close_month
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
@@ -155,10 +252,15 @@ def _show_claim(document: dict[str, Any]) -> None:
 
 
 def _write(
-    backoffice: Backoffice, month: Month, part: int, operator: str | None, folder: Path | None
+    backoffice: Backoffice,
+    by: ClaimReader,
+    month: Month,
+    part: int,
+    operator: str | None,
+    folder: Path | None,
 ) -> None:
     target = folder or backoffice.settings.data_dir / "claims" / month
-    for files in export_claims(backoffice.engine, month, target, operator=operator, part=part):
+    for files in export_claims(backoffice.engine, by, month, target, operator=operator, part=part):
         for path in (files.csv, files.json, files.annex):
             out.print(f"gravado: {path}", soft_wrap=True)
 

@@ -9,6 +9,7 @@ import uvloop
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from backoffice.application.staff import as_city
 from backoffice.demo.city_key import forged
 from backoffice.demo.city_plan import Calendar, CityPlan, calendar_of
 from backoffice.demo.claims import close_and_compare
@@ -102,7 +103,9 @@ class Acts:
             )
             self._open(progress, desk)
             happened, buses = self._month(progress, city, riders, identities, count, desk)
-            comparison = close_and_compare(self._stage, city, self._calendar, count, progress)
+            comparison = close_and_compare(
+                self._stage, as_city(self.founder.staff.city), city, self._calendar, count, progress
+            )
         tallies = [bus.device.tally for bus in buses.values()]
         say_month(self._console, happened, tallies)
         return say_end(self._console, self._stage, happened, comparison)

@@ -15,6 +15,7 @@ from backoffice.application.close_month import close_month
 from backoffice.application.ingest import rebuild_all
 from backoffice.application.month_rides import JournalMonth
 from backoffice.application.rebuild import no_progress
+from backoffice.application.staff import as_city, staff_by_login
 from backoffice.persistence.base import make_engine
 from backoffice.persistence.claims import RatedRow
 from loadtests.bench.city import city_view, holder_of_category, usage_of_category
@@ -61,8 +62,10 @@ def stream(engine: Engine) -> dict[str, float]:
 
 def close(engine: Engine) -> dict[str, float]:
     """Close the month."""
+    with Session(engine) as session:
+        by = as_city(staff_by_login(session, "gestor", _AT))
     began = time.perf_counter()
-    close_month(engine, packaged_law(), Month(MONTH), at=_AT, by="gestor")
+    close_month(engine, packaged_law(), Month(MONTH), at=_AT, by=by)
     seconds = time.perf_counter() - began
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
         1_024 if sys.platform != "darwin" else 2**20

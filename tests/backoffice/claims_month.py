@@ -5,14 +5,21 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from backoffice.application.close_month import ClosedMonth, close_late, close_month
+from backoffice.application.staff import CityOffice, as_city, staff_by_login
+from backoffice.persistence.base import reading
 from tests.backoffice.claims_city import BOOK, CLOSING, QUARANTINED, ClaimsCity, at
 from validator.domain.service_time import Month
 
 MARCH = Month("2026-03")
 
 
+def closer(city: ClaimsCity) -> CityOffice:
+    with reading(city.engine) as session:
+        return as_city(staff_by_login(session, "clerk", CLOSING))
+
+
 def close(city: ClaimsCity, month: Month = MARCH, when: datetime = CLOSING) -> ClosedMonth:
-    return close_month(city.engine, BOOK, month, at=when, by="clerk")
+    return close_month(city.engine, BOOK, month, at=when, by=closer(city))
 
 
 def documents(closed: ClosedMonth) -> dict[str, Any]:
@@ -64,4 +71,4 @@ def a_month(city: ClaimsCity) -> None:
 
 
 def close_rest(city: ClaimsCity, when: datetime, month: Month = MARCH) -> ClosedMonth | None:
-    return close_late(city.engine, BOOK, month, at=when, by="clerk")
+    return close_late(city.engine, BOOK, month, at=when, by=closer(city))

@@ -44,7 +44,7 @@ def _try_out(operation: Any, city: RegisterCity, mode: GenerationMode) -> None:
         excluded = [positive_data_acceptance]
         if operation.method == "get":
             excluded.append(negative_data_rejection)  # what nobody asks for in an address is not read
-        if operation.path.endswith(("/merge", "/refunds")):
+        if operation.path.endswith(("/merge", "/refunds", "/{step}", "/closings")):
             excluded.append(not_a_server_error)  # 501, which it describes
         headers = {"Authorization": f"Bearer {city.tokens[login]}"}
         answer = case.call_and_validate(headers=headers, excluded_checks=excluded)

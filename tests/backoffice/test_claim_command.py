@@ -25,7 +25,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     data = tmp_path / "data"
     data.mkdir()
     monkeypatch.setenv("CATRACA_DATA_DIR", str(data))
-    for name in ("CATRACA_DATABASE_URL", "CATRACA_LAW_FILE"):
+    monkeypatch.setenv("CATRACA_AS", "clerk")
+    for name in ("CATRACA_DATABASE_URL", "CATRACA_LAW_FILE", "CATRACA_REDIS_URL"):
         monkeypatch.delenv(name, raising=False)
     return data
 
@@ -127,11 +128,11 @@ def test_the_database_never_changes_what_a_closing_wrote(city: ClaimsCity, table
         (["2026-03", "--at", "2026-03-31T23:59:59-03:00"], "ainda não terminou"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(folder: Path, arguments: list[str], sentence: str) -> None:
+def test_what_is_wrong_is_said_in_one_sentence(city: ClaimsCity, arguments: list[str], sentence: str) -> None:
     with pytest.raises(Invalid, match=sentence):
         run("claim", "close", *arguments)
 
 
-def test_an_open_month_has_nothing_to_export(folder: Path) -> None:
+def test_an_open_month_has_nothing_to_export(city: ClaimsCity) -> None:
     with pytest.raises(NotFound, match="feche-a primeiro"):
         run("claim", "export", "2026-03")

@@ -8,12 +8,11 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 
-from backoffice.application.close_month import close_month
 from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.persistence.base import reading
 from backoffice.persistence.claims import ClaimEntryRow, ClaimLineRow, ClaimRow, RatedRow
-from tests.backoffice.claims_city import BOOK, CLOSING, ClaimsCity, at, make_claims_city
-from tests.backoffice.claims_month import MARCH, a_month, close, documents, excluded
+from tests.backoffice.claims_city import CLOSING, ClaimsCity, at, make_claims_city
+from tests.backoffice.claims_month import a_month, close, documents, excluded
 from validator.domain.service_time import Month
 
 
@@ -249,9 +248,3 @@ def test_an_operator_whose_rides_are_all_free_of_charge_has_an_empty_claim(city:
 
     assert (azul["lines"], azul["totals"]["total_words"]) == ([], "zero reais")
     assert azul["statistical"] == [{"category": "FULL", "label": "Passagem inteira", "quantity": 1}]
-
-
-def test_who_closes_is_named(sqlite_city: ClaimsCity) -> None:
-    for name in ("", "x" * 65):
-        with pytest.raises(Invalid, match="1 a 64 caracteres"):
-            close_month(sqlite_city.engine, BOOK, MARCH, at=CLOSING, by=name)

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from backoffice.application.close_month import close_late
 from backoffice.application.date_boarding import boardings_in_doubt, date_boarding
 from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.application.staff import Staff, as_city
@@ -14,8 +13,8 @@ from backoffice.persistence.base import reading, writing
 from backoffice.persistence.datings import DatingRow
 from backoffice.persistence.journal import BoardingRow
 from backoffice.persistence.users import Role
-from tests.backoffice.claims_city import BOOK, CLOSING, QUARANTINED, ClaimsCity, at, make_claims_city
-from tests.backoffice.claims_month import MARCH, close, documents, excluded
+from tests.backoffice.claims_city import CLOSING, QUARANTINED, ClaimsCity, at, make_claims_city
+from tests.backoffice.claims_month import close, close_rest, documents, excluded
 from tests.backoffice.register_http import Api
 from validator.domain.service_time import Month
 
@@ -108,7 +107,7 @@ def test_a_boarding_dated_after_the_closing_goes_to_a_complementary_claim(city: 
     first = documents(close(city))["azul"]
     date(city, boarding_id, recorded=CLOSING + timedelta(days=1))
 
-    more = close_late(city.engine, BOOK, MARCH, at=CLOSING + timedelta(days=2), by="clerk")
+    more = close_rest(city, CLOSING + timedelta(days=2))
 
     assert (rides(first), excluded(first)) == (2, {"CLOCK_INVALID": 1})
     assert more is not None

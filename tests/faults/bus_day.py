@@ -31,7 +31,7 @@ from backoffice.application.ingest import Ingester, run_ingest
 from backoffice.application.publish import Publisher
 from backoffice.application.publish_records import all_holders
 from backoffice.application.register_devices import enrol_device
-from backoffice.application.staff import as_administrator
+from backoffice.application.staff import as_administrator, as_city
 from backoffice.persistence.base import reading
 from tests.backoffice.journal_play import packaged, rows
 from tests.backoffice.register_city import BOOK, NOW, RegisterCity, make_city
@@ -296,7 +296,7 @@ def _outcome(stage: Stage) -> Outcome:
     with stage.client() as client:
         usage: dict[str, bytes | None] = {holder: client.get(usage_key(holder)) for holder in holders}
     found = rows(engine, *_COMPARED, without=("batch", "month_boardings", "passes"))
-    closed = close_month(engine, BOOK, Month("2026-03"), at=CLOSING, by="city")
+    closed = close_month(engine, BOOK, Month("2026-03"), at=CLOSING, by=as_city(stage.city.staff("city")))
     return Outcome(usage, found, [(c.operator, c.total_cents, c.document) for c in closed.claims])
 
 

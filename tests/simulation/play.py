@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from backoffice.application.close_month import close_month
-from backoffice.persistence.base import make_engine
+from backoffice.application.staff import as_city, staff_by_login
+from backoffice.persistence.base import make_engine, reading
 from tests.simulation.auditor import audit
 from tests.simulation.counter import Counter
 from tests.simulation.found_city import BOOK
@@ -55,8 +56,10 @@ def play(seed: int, folder: Path, template: Template, size: Size = SMALL, harm: 
             plan_harm(world)
         world.run()
         uploads.come_to_rest()
+        with reading(engine) as session:
+            by = as_city(staff_by_login(session, "city", CLOSING))
         for month in ("2026-03", "2026-04"):
-            close_month(engine, BOOK, Month(month), at=CLOSING, by="city")
+            close_month(engine, BOOK, Month(month), at=CLOSING, by=by)
         return audit(city.facts, observe(engine, services, city.facts, world.faults))
     finally:
         services.stop()
