@@ -1,5 +1,6 @@
 """Assemble the back office from its settings: database, law, keys, clock and chance."""
 
+import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -97,24 +98,28 @@ def law_of(settings: Settings) -> Law:
 
 
 def configure_logs(settings: Settings) -> None:
-    """One JSON object a line on standard error."""
+    """One JSON object a line on standard error, also of what the libraries say."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    to_json = structlog.processors.JSONRenderer(ensure_ascii=False)
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
+        processors=[structlog.contextvars.merge_contextvars, *shared, to_json],
         wrapper_class=structlog.make_filtering_bound_logger(settings.log_level),
         logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
     )
+    libraries = logging.StreamHandler(sys.stderr)
+    libraries.setFormatter(structlog.stdlib.ProcessorFormatter(to_json, foreign_pre_chain=shared))
+    logging.basicConfig(handlers=[libraries], level=settings.log_level.upper(), force=True)
+    for chatty in ("alembic", "httpx", "httpx2"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)  # an address of theirs may name a person
 
 
 def create_app() -> FastAPI:
     """The HTTP API of one process; the factory for `uvicorn --factory backoffice.bootstrap:create_app`."""
     office = build()
-    configure_logs(office.settings)
     redis_url = office.settings.redis_url or EmbeddedRedis(office.settings.data_dir).url
 
     def gauges() -> dict[str, float]:

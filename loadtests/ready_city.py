@@ -12,7 +12,7 @@ from pathlib import Path
 
 from backoffice.adapters.embedded_redis import EmbeddedRedis
 from loadtests.bench.city import make_city, write_city
-from loadtests.bench.servers import end_cleanly, http_server, uvicorn_command
+from loadtests.bench.servers import end_cleanly, http_server, validator_command
 
 HOLDERS = 20_000
 PORT = 8099
@@ -23,6 +23,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m loadtests.ready_city", description=__doc__)
     parser.add_argument("--holders", type=int, default=HOLDERS)
     parser.add_argument("--port", type=int, default=PORT)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("command", nargs="*", help="runs once the validator answers")
     options = parser.parse_args()
     end_cleanly()
@@ -30,9 +31,8 @@ def main() -> int:
         _, pairs = make_city(options.holders)
         write_city(server.url, pairs)
         environment = {"CATRACA_REDIS_URL": server.url, "CATRACA_BOARDING_LOG": "false"}
-        serve = uvicorn_command("validator.bootstrap:create_app", options.port)
         with http_server(
-            [*serve, "--factory"],
+            validator_command(options.port, options.workers),
             options.port,
             Path(name) / "log",
             environment=environment,

@@ -3,10 +3,10 @@
 import asyncio
 import gc
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from time import monotonic
 
-import structlog
 from fastapi import FastAPI
 
 from validator.adapters.city_watch import CityWatch
@@ -14,7 +14,7 @@ from validator.adapters.ed25519_keys import verify
 from validator.adapters.line_log import LineLog
 from validator.adapters.redis_state import Limits, RedisState
 from validator.adapters.system_clock import file_clock, shifted_clock, system_clock
-from validator.api.app import create_api
+from validator.api.app import Lifespan, create_api
 from validator.api.hot_path import HotPath
 from validator.application.attempt import Desk
 from validator.application.cards import CardReader
@@ -25,6 +25,8 @@ from validator.application.holders import HolderReader
 from validator.application.ports import Clock
 from validator.application.service import Readiness, Service
 from validator.settings import Settings
+
+_WARM_POLL_S = 0.02
 
 
 def clock_of(settings: Settings) -> Clock:
@@ -38,16 +40,22 @@ def clock_of(settings: Settings) -> Clock:
     )
 
 
-def create_app(settings: Settings | None = None, clock: Clock | None = None) -> HotPath:
+def create_app(
+    settings: Settings | None = None,
+    clock: Clock | None = None,
+    *,
+    numbers: Callable[[], Mapping[str, float]] = dict,
+    warm_s: float = 0.0,
+) -> HotPath:
     """The application of one process; also the factory for `uvicorn --factory validator.bootstrap:create_app`.
 
     Args:
         settings: Left out, they come from the environment.
         clock: Left out, it is the machine's clock, or the one that the settings give a demonstration.
+        numbers: More numbers for the metrics page, by name.
+        warm_s: How long the start may wait until boardings can be answered; afterwards they are answered 503.
     """
     settings = settings or Settings()
-    if not structlog.is_configured():
-        _configure_logs()
     city = CurrentCity()
     state = RedisState(settings.redis_url, limits_of(settings))
     watch = CityWatch(state, city, settings.city_poll_ms / 1000)
@@ -61,6 +69,7 @@ def create_app(settings: Settings | None = None, clock: Clock | None = None) -> 
     def gauges() -> Mapping[str, float]:
         return {
             **state.numbers(),
+            **numbers(),
             "city_revision": city.revision or 0,
             "city_broken": watch.broken,
             "log_lines_dropped_total": 0 if log is None else log.dropped,
@@ -79,13 +88,22 @@ def create_app(settings: Settings | None = None, clock: Clock | None = None) -> 
         body_timeout_s=settings.body_timeout_ms / 1000,
     )
 
+    return create_api(service, _lifespan(state, watch, readiness, log, warm_s))
+
+
+def _lifespan(
+    state: RedisState,
+    watch: CityWatch,
+    readiness: Callable[[], Readiness],
+    log: LineLog | None,
+    warm_s: float,
+) -> Lifespan:
+    """What begins before the first request and ends after the last."""
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await state.start()
-        try:
-            await watch.look()
-        except HotStateAway:
-            pass  # the watch goes on looking; until then nothing is answered
+        await _warm_up(watch, readiness, warm_s)
         watching = asyncio.create_task(watch.run())
         _settle_garbage()
         try:
@@ -97,7 +115,20 @@ def create_app(settings: Settings | None = None, clock: Clock | None = None) -> 
             if log is not None:
                 log.flush()
 
-    return create_api(service, lifespan)
+    return lifespan
+
+
+async def _warm_up(watch: CityWatch, readiness: Callable[[], Readiness], warm_s: float) -> None:
+    """Look for the city until boardings can be answered or the time is up; the watch goes on looking then."""
+    deadline = monotonic() + warm_s
+    while True:
+        try:
+            await watch.look()
+        except HotStateAway:
+            pass  # until Redis is there nothing is answered but 503
+        if readiness().ready or monotonic() >= deadline:
+            return
+        await asyncio.sleep(_WARM_POLL_S)
 
 
 def limits_of(settings: Settings) -> Limits:
@@ -108,22 +139,6 @@ def limits_of(settings: Settings) -> Limits:
         lanes=settings.redis_lanes,
         cycle_items=settings.redis_cycle_taps,
         attempts=settings.redis_attempts,
-    )
-
-
-def _configure_logs() -> None:
-    """One JSON object a line on standard error, beside the lines of the boardings on standard output.
-
-    A traceback names code and never the value of a variable: among those are tokens of devices and of cards.
-    """
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
     )
 
 

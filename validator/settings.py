@@ -1,6 +1,7 @@
 """Settings of the validator service: environment variables `CATRACA_...`, each with a default (`docs/operating.md`)."""
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -39,6 +40,27 @@ class Settings(BaseSettings):
     )
     body_timeout_ms: int = Field(
         10_000, ge=100, le=600_000, description="Espera máxima pelo corpo de um pedido, em milissegundos."
+    )
+    response_timeout_ms: int = Field(
+        10_000,
+        ge=100,
+        le=600_000,
+        description="Espera máxima por um cliente que não lê a resposta, em milissegundos.",
+    )
+    keep_alive_s: int = Field(
+        300, ge=1, le=86_400, description="Quanto tempo uma conexão sem pedidos fica aberta, em segundos."
+    )
+    max_connections: int = Field(
+        10_000,
+        ge=1,
+        le=1_000_000,
+        description="Conexões abertas em cada processo; além delas, fecha na hora.",
+    )
+    drain_ms: int = Field(
+        10_000, ge=1_000, le=600_000, description="Quanto tempo o que está em andamento tem ao encerrar."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="O que vai para o log: debug, info, warning ou error."
     )
     boarding_log: bool = Field(True, description="Uma linha de log por embarque, sem dado pessoal.")
     demo_clock_offset_seconds: float = Field(

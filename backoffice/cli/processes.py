@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Annotated
 
 import typer
+import uvicorn
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from backoffice.adapters.embedded_redis import EmbeddedRedis, EmbeddedRedisError
@@ -22,7 +23,7 @@ from backoffice.persistence.base import make_engine
 from backoffice.persistence.migrate import migrate as migrate_tables
 from backoffice.settings import Settings
 
-_STOP_S = 20.0
+_STOP_S = 30.0
 _POLL_S = 0.2
 _REDIS_LOOK_S = 1.0
 _OPTIONS = {"bundle": ("--every", "300")}
@@ -70,16 +71,12 @@ def validator(
     port: Annotated[int | None, typer.Option(help="Porta; vazio: CATRACA_VALIDATOR_PORT.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, max=64, help="Quantos processos.")] = None,
 ) -> None:
-    """Roda o serviço de embarques."""
+    """Roda o serviço de embarques: vários processos em uma porta."""
     settings = Settings()
-    _serve(
-        settings,
-        "validator.bootstrap:create_app",
-        host or settings.validator_host,
-        settings.validator_port if port is None else port,
-        ["--workers", str(workers or settings.validator_workers)],
-        needs_redis=True,
-    )
+    port = settings.validator_port if port is None else port
+    command = [sys.executable, "-m", "validator.serve", "--host", host or settings.validator_host]
+    command += ["--port", str(port), "--workers", str(workers or settings.validator_workers)]
+    _serve_boardings(settings, command)
 
 
 def backoffice(
@@ -89,13 +86,15 @@ def backoffice(
     """Roda a API da retaguarda."""
     settings = Settings()
     build(settings).engine.dispose()  # a database that is missing or outdated is said here, in one line
-    _serve(
-        settings,
+    configure_logs(settings)
+    uvicorn.run(
         "backoffice.bootstrap:create_app",
-        host or settings.backoffice_host,
-        settings.backoffice_port if port is None else port,
-        [],
-        needs_redis=False,
+        factory=True,
+        host=host or settings.backoffice_host,
+        port=settings.backoffice_port if port is None else port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
     )
 
 
@@ -141,23 +140,19 @@ def migrate() -> None:
     out.print("tabelas em dia")
 
 
-def _serve(
-    settings: Settings, factory: str, host: str, port: int, more: list[str], *, needs_redis: bool
-) -> None:
-    """Become uvicorn; where Redis is ours to end, stay its parent instead."""
-    command = [sys.executable, "-m", "uvicorn", "--factory", factory, "--host", host, "--port", str(port)]
-    command += ["--no-access-log", "--log-level", settings.log_level, "--no-server-header", *more]
+def _serve_boardings(settings: Settings, command: list[str]) -> None:
+    """Become the parent of the workers; where Redis is ours to end, stay its parent instead."""
     environment = {**os.environ, "CATRACA_DATA_DIR": str(settings.data_dir.absolute())}
-    if not needs_redis or settings.redis_url is not None:
+    if settings.redis_url is not None:
         os.execve(sys.executable, command, environment)
     with redis_of(settings) as redis_url, stopping() as stop:
         child = subprocess.Popen(
             command, env={**environment, "CATRACA_REDIS_URL": redis_url}, start_new_session=True
         )
         try:
-            ended = _wait_for_end({"uvicorn": child}, stop)
+            ended = _wait_for_end({"validator": child}, stop)
         finally:
-            _end({"uvicorn": child})
+            _end({"validator": child})
     if ended is not None:
         raise typer.Exit(child.returncode or 1)
 

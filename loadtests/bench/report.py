@@ -39,7 +39,11 @@ def as_mapping(
             outcome.key: outcome.why for outcome in outcomes if not isinstance(outcome, Measured)
         },
         "figures": [
-            {"name": name, "unit": figures.units[name], "samples": [_rounded(v) for v in samples]}
+            {
+                "name": name,
+                "unit": figures.units[name],
+                "samples": [_rounded(v) for v in samples if math.isfinite(v)],
+            }
             for name, samples in figures.samples.items()
         ],
         "notes": list(notes),

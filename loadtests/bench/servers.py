@@ -99,6 +99,17 @@ def uvicorn_command(application: str, port: int) -> list[str]:
     ]
 
 
+def validator_command(port: int, workers: int = 1) -> list[str]:
+    """How the validator is served: as in service."""
+    return [sys.executable, "-m", "validator.serve", "--port", str(port), "--workers", str(workers)]
+
+
+def worker_of(parent: int) -> int:
+    """The first worker of a validator: the process that does the work; the parent itself where nobody can tell."""
+    children = Path(f"/proc/{parent}/task/{parent}/children")
+    return int(children.read_text().split()[0]) if children.exists() else parent
+
+
 def status_of(port: int, path: str) -> int:
     """The HTTP status of a GET; 0 where nobody answers."""
     try:

@@ -11,7 +11,15 @@ from pathlib import Path
 
 from loadtests.bench.city import BenchCity, make_city, write_city
 from loadtests.bench.machine import pin, processors
-from loadtests.bench.servers import free_port, http_server, postgres_server, redis_server, uvicorn_command
+from loadtests.bench.servers import (
+    free_port,
+    http_server,
+    postgres_server,
+    redis_server,
+    uvicorn_command,
+    validator_command,
+    worker_of,
+)
 from loadtests.bench.taps import Taps, civil_now
 
 
@@ -94,13 +102,11 @@ class Stage:
     @contextlib.contextmanager
     def validator(self, redis_url: str) -> Iterator[int]:
         """The validator as it runs in service, one worker; yields its port."""
-        command = uvicorn_command("validator.bootstrap:create_app", port := free_port())
+        command = validator_command(port := free_port())
         environment = {"CATRACA_REDIS_URL": redis_url, "CATRACA_BOARDING_LOG": boarding_log()}
         log = self.new_folder("validator") / "log"
-        with http_server(
-            [*command, "--factory"], port, log, environment=environment, path="/v1/health/ready"
-        ) as process:
-            self.pids[port] = process.pid
+        with http_server(command, port, log, environment=environment, path="/v1/health/ready") as process:
+            self.pids[port] = worker_of(process.pid)
             yield port
 
     @contextlib.contextmanager

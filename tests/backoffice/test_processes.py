@@ -1,6 +1,7 @@
 """`catraca up` starts everything on embedded defaults and ends it cleanly; each process runs alone as well."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -79,7 +80,12 @@ def test_up_serves_the_register_and_the_boardings_until_it_is_stopped(tmp_path: 
     city = make_city(f"sqlite:///{tmp_path / 'catraca.sqlite'}", tmp_path)
     city.engine.dispose()
     ports = free_port(), free_port()
-    env = environment(tmp_path, CATRACA_VALIDATOR_PORT=str(ports[0]), CATRACA_BACKOFFICE_PORT=str(ports[1]))
+    env = environment(
+        tmp_path,
+        CATRACA_VALIDATOR_PORT=str(ports[0]),
+        CATRACA_VALIDATOR_WORKERS="2",
+        CATRACA_BACKOFFICE_PORT=str(ports[1]),
+    )
     printed: list[str] = []
 
     with catraca("up", env=env) as process:
@@ -97,6 +103,10 @@ def test_up_serves_the_register_and_the_boardings_until_it_is_stopped(tmp_path: 
     assert process.returncode == 0, said
     for address in printed:
         assert address in said
+    plain = [line.split(":")[0] for line in said.splitlines() if not line.startswith("{")]
+    assert plain == ["embarques", "retaguarda", "dados"]  # all else is JSON, also what libraries say
+    events = [json.loads(line)["event"] for line in said.splitlines() if line.startswith("{")]
+    assert events.count("worker_started") == 2
     assert EmbeddedRedis(tmp_path).pid is None
     for port in ports:
         with socket.socket() as probe:

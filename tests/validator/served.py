@@ -1,4 +1,4 @@
-"""The validator as its own process, as in service: uvicorn, real sockets, a clock that a file holds."""
+"""The validator as its own processes, as in service: workers under uvicorn, real sockets, a clock in a file."""
 
 import contextlib
 import os
@@ -36,17 +36,19 @@ def write_clock(path: Path, now: datetime = NOW) -> Path:
     return path
 
 
-def start_service(redis_url: str, folder: Path, port: int, **settings: str) -> subprocess.Popen[bytes]:
-    """Start the process; it may not answer yet."""
+def start_service(
+    redis_url: str, folder: Path, port: int, *, workers: int = 1, **settings: str
+) -> subprocess.Popen[bytes]:
+    """Start the parent and its workers; they may not answer yet."""
     environment = os.environ | {
         "CATRACA_REDIS_URL": redis_url,
         "CATRACA_DEMO_CLOCK_FILE": str(write_clock(folder / f"clock-{port}")),
         **settings,
     }
-    command = [sys.executable, "-m", "uvicorn", "--factory", "validator.bootstrap:create_app"]
+    command = [sys.executable, "-m", "validator.serve", "--port", str(port), "--workers", str(workers)]
     with (folder / f"service-{port}.log").open("wb") as log:
         return subprocess.Popen(
-            [*command, "--port", str(port), "--log-level", "warning", "--no-access-log"],
+            command,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -55,10 +57,12 @@ def start_service(redis_url: str, folder: Path, port: int, **settings: str) -> s
 
 
 @contextlib.contextmanager
-def served(redis_url: str, folder: Path, *, wait_ready: bool = True, **settings: str) -> Iterator[str]:
+def served(
+    redis_url: str, folder: Path, *, wait_ready: bool = True, workers: int = 1, **settings: str
+) -> Iterator[str]:
     """The address of a running service."""
     port = free_port()
-    process = start_service(redis_url, folder, port, **settings)
+    process = start_service(redis_url, folder, port, workers=workers, **settings)
     address = f"http://127.0.0.1:{port}"
     try:
         wait_for(process, address, "ready" if wait_ready else "live", folder / f"service-{port}.log")

@@ -1,0 +1,188 @@
+"""The parent of the workers: it serves nobody, starts again the one that dies, and ends all of them in order."""
+
+import gc
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+
+import structlog
+
+from validator.serve.board import Board
+from validator.serve.worker import run_worker
+from validator.settings import Settings
+
+_POLL_S = 0.05
+_SETTLED_S = 10.0
+"""A worker that lived so long is started again at once when it dies; one that died sooner waits."""
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 10.0
+_HUNG_S = 30.0
+"""A worker whose loop has not turned for so long is killed."""
+_SPARE_S = 5.0
+FAILED = 1
+
+_log = structlog.get_logger("catraca.workers")
+
+
+class AddressTaken(OSError):
+    """Somebody listens on the address already, or it is not this machine's."""
+
+
+def reserve(host: str, port: int) -> socket.socket:
+    """A socket that is bound to the address and never listens: it keeps the port while workers come and go.
+
+    Raises:
+        AddressTaken: somebody else has it.
+    """
+    family, _, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    try:
+        with socket.socket(
+            family, socket.SOCK_STREAM
+        ) as probe:  # alone, else two services would share the port
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+        kept = socket.socket(family, socket.SOCK_STREAM)
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        kept.bind(address)
+    except OSError as error:
+        raise AddressTaken(f"cannot listen on {host}:{port}: {error.strerror}") from error
+    return kept
+
+
+@dataclass(slots=True)
+class _Worker:
+    """One place among the workers, and the process that has it now."""
+
+    number: int
+    pid: int = 0
+    began: float = 0.0
+    wait_s: float = 0.0
+    due: float = 0.0
+
+
+class Supervisor:
+    """Keeps so many workers running until it is asked to stop."""
+
+    def __init__(self, settings: Settings, address: socket.socket, workers: int) -> None:
+        self._settings = settings
+        self._address = address
+        self._board = Board(workers)
+        self._workers = [_Worker(number) for number in range(workers)]
+        self._alive, self._held = os.pipe()
+        self._stop = False
+        self._settled = False
+
+    def run(self) -> int:
+        """Serve until SIGTERM or Ctrl-C; the code to exit with."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._asked_to_stop)
+        host, port = self._address.getsockname()[:2]
+        _log.info("workers_start", workers=len(self._workers), host=host, port=port)
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays shared between parent and workers
+        code = 0
+        try:
+            while not self._stop and code == 0:
+                self._start_due()
+                time.sleep(_POLL_S)
+                code = self._look()
+        finally:
+            self._end()
+        return code
+
+    def _asked_to_stop(self, *_: object) -> None:
+        self._stop = True
+
+    # Starting
+
+    def _start_due(self) -> None:
+        now = time.monotonic()
+        for worker in self._workers:
+            if worker.pid == 0 and now >= worker.due:
+                worker.began = now
+                worker.pid = self._fork(worker.number)
+                _log.info("worker_started", worker=worker.number, pid=worker.pid)
+
+    def _fork(self, number: int) -> int:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid:
+            return pid
+        code = FAILED
+        try:
+            os.close(self._held)
+            run_worker(self._settings, self._address, number, self._board, self._alive)
+            code = 0
+        except SystemExit as error:
+            code = error.code if isinstance(error.code, int) else FAILED
+        except BaseException:  # noqa: BLE001 - a forked process must never run on into its parent's code
+            _log.error("worker_failed", worker=number, why=traceback.format_exc())
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    # Watching
+
+    def _look(self) -> int:
+        """Note who died or hangs; the code to end with, 0 to go on."""
+        now = time.monotonic()
+        for worker in self._workers:
+            if worker.pid == 0:
+                continue
+            ended, status = os.waitpid(worker.pid, os.WNOHANG)
+            posted = self._board.read(worker.number)
+            self._settled = self._settled or posted is not None
+            if ended:
+                code = os.waitstatus_to_exitcode(status)
+                if not self._settled:
+                    _log.error("worker_did_not_start", worker=worker.number, code=code)
+                    worker.pid = 0
+                    return code if code > 0 else FAILED
+                self._died(worker, code, now)
+            elif posted is not None and now - posted.at > _HUNG_S:
+                _log.error("worker_hung", worker=worker.number, pid=worker.pid, seconds=_HUNG_S)
+                os.kill(worker.pid, signal.SIGKILL)
+        return 0
+
+    def _died(self, worker: _Worker, code: int, now: float) -> None:
+        lived = now - worker.began
+        soon = min(_LONGEST_WAIT_S, max(_FIRST_WAIT_S, worker.wait_s * 2))
+        worker.wait_s = 0.0 if lived >= _SETTLED_S else soon
+        worker.due = now + worker.wait_s
+        _log.error(
+            "worker_died",
+            worker=worker.number,
+            pid=worker.pid,
+            code=code,
+            lived_s=round(lived, 1),
+            restart_in_s=worker.wait_s,
+        )
+        worker.pid = 0
+        self._board.clear(worker.number)
+        self._board.restarted(worker.number)
+
+    # Ending
+
+    def _end(self) -> None:
+        running = [worker for worker in self._workers if worker.pid]
+        _log.info("workers_stop", workers=len(running))
+        for worker in running:
+            os.kill(worker.pid, signal.SIGTERM)
+        deadline = time.monotonic() + self._settings.drain_ms / 1000 + _SPARE_S
+        for worker in running:
+            while os.waitpid(worker.pid, os.WNOHANG)[0] == 0:
+                if time.monotonic() > deadline:
+                    _log.error("worker_killed", worker=worker.number, pid=worker.pid)
+                    os.kill(worker.pid, signal.SIGKILL)
+                    os.waitpid(worker.pid, 0)
+                    break
+                time.sleep(_POLL_S)
+        self._address.close()
