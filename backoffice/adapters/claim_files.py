@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from backoffice.domain.amounts_in_words import decimal_comma, figures
 from validator.domain.money import Cents
@@ -45,8 +45,7 @@ ANNEX_HEADER = (
 SITUATIONS = {"billable": "faturado", "excluded": "excluído"}
 
 
-@dataclass(frozen=True, slots=True)
-class AnnexRide:
+class AnnexRide(NamedTuple):
     """One boarding of the annex: billed, or excluded with a reason.
 
     It shows the class that the device saw and never the category, which may tell of a rider's health (LGPD, art. 11).
@@ -64,9 +63,9 @@ class AnnexRide:
     rider_cents: Cents
     city_cents: Cents
     operator_cents: Cents
+    verdict: str
     ride_class: str
     rider: int | None
-    verdict: str
     reason: str
 
 

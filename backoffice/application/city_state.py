@@ -83,6 +83,7 @@ class Authorities:
         ended: dict[str, date],
     ) -> None:
         self._lines = {line.code: line for line in lines}
+        self._networks = {code: line.network for code, line in self._lines.items()}
         self._runs: dict[tuple[str, str], list[tuple[date, bool]]] = {}
         for line, operator, day, does in runs:
             self._runs.setdefault((line, operator), []).append((day, does))
@@ -96,8 +97,7 @@ class Authorities:
 
     def network(self, line: str) -> Network | None:
         """The network of a line; None for one that nobody knows."""
-        row = self._lines.get(line)
-        return None if row is None else row.network
+        return self._networks.get(line)
 
     def runs(self, operator: str, line: str, day: date) -> bool:
         """Whether an operator runs a line on a civil day."""

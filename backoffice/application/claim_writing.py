@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import func, insert, literal, select
+from sqlalchemy import String, func, insert, literal, select, type_coerce
 from sqlalchemy.orm import Session
 
 from backoffice.adapters.claim_files import AnnexRide, annex_digest
@@ -110,32 +110,16 @@ def annex_rides(session: Session, closing_id: int, operator: str) -> Iterator[An
         .execution_options(yield_per=5_000)
     )
     riders: dict[str, int] = {}
-    with session.execute(ordered) as rows:
-        for row in rows:
-            yield AnnexRide(
-                boarding_id=row.boarding_id,
-                dated_at=row.dated_at,
-                line=row.line,
-                vehicle=row.vehicle,
-                device=row.device,
-                epoch=row.epoch,
-                seq=row.seq,
-                ride_class=CLASS_WORDS.get(row.ride_class or "", ""),
-                rider=None if row.holder is None else riders.setdefault(row.holder, len(riders) + 1),
-                fare_cents=row.fare_cents,
-                rider_cents=row.rider_cents,
-                city_cents=row.city_cents,
-                operator_cents=row.operator_cents,
-                verdict=row.verdict.value,
-                reason="" if row.reason is None else row.reason.value,
-            )
+    with session.connection().execute(ordered) as rows:
+        for holder, ride_class, reason, *cells in rows:
+            rider = None if holder is None else riders.setdefault(holder, len(riders) + 1)
+            yield AnnexRide._make((*cells, CLASS_WORDS.get(ride_class or "", ""), rider, reason or ""))
 
 
 _ANNEX_COLUMNS: tuple[Any, ...] = (
     RatedRow.holder,
-    RatedRow.ride_class,
-    RatedRow.verdict,
-    RatedRow.reason,
+    type_coerce(RatedRow.ride_class, String),
+    type_coerce(RatedRow.reason, String),
     RatedRow.boarding_id,
     RatedRow.dated_at,
     RatedRow.line,
@@ -147,7 +131,9 @@ _ANNEX_COLUMNS: tuple[Any, ...] = (
     RatedRow.rider_cents,
     RatedRow.city_cents,
     RatedRow.operator_cents,
+    type_coerce(RatedRow.verdict, String),
 )
+"""Three that are told in other words, then the fields of `AnnexRide` in their order; words as they are stored."""
 
 
 def _heading(session: Session, closing: ClosingRow, operator: str) -> ClaimHeading:

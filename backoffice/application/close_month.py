@@ -1,41 +1,43 @@
 """Close a month: rate all of it, freeze the verdicts, and give each operator one numbered claim.
 
-One transaction, for all operators at once. The first statement takes the lock of closings, so that of two clerks who
-close together one does the work and the other gets the same claims. What had not been received at the instant of
+One transaction, for all operators at once (`month_transaction`): of two clerks who close together one does the work and
+the other gets the same claims. What had not been received at the instant of
 closing is not in it, whenever the command runs; it remains for a complementary closing (`part` 2 and on).
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from backoffice.application.changes import log
 from backoffice.application.claim_writing import write_claims
+from backoffice.application.collector import no_search_for_cycles
+from backoffice.application.date_boarding import datings_until
 from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.application.inspect_claims import boarding_months
 from backoffice.application.month_register import MonthRegister, read_register
 from backoffice.application.month_reversals import late_reversals, write_reversals
 from backoffice.application.month_rides import JournalMonth
-from backoffice.application.rate_month import MonthRating, MonthRide
+from backoffice.application.month_transaction import MonthTransaction, Overtaken, month_transaction
+from backoffice.application.month_verdicts import end_state_values, verdict_values
+from backoffice.application.rate_month import MonthRating
 from backoffice.application.staff import CityOffice
 from backoffice.domain.claims import ClaimTally, printed_number
-from backoffice.persistence.base import Base, WriteSession, reading
-from backoffice.persistence.bulk import insert_rows
-from backoffice.persistence.claims import ClaimRow, ClosingRow, EndStateRow, RatedRow
+from backoffice.persistence.base import reading
+from backoffice.persistence.claims import ClaimRow, ClosingRow
 from validator.domain.boarding import FareUnknown
 from validator.domain.fares import Fare
 from validator.domain.rules import RuleBook
 from validator.domain.service_time import SAO_PAULO, Month, month_bounds
-from validator.records.usage import pack_usage
 
-_RATED = Base.metadata.tables[RatedRow.__tablename__]
-_END_STATES = Base.metadata.tables[EndStateRow.__tablename__]
+T = TypeVar("T")
 
 Progress = Callable[[int, int], None]
 """Told how many boardings have been rated, and how many there are."""
@@ -95,18 +97,22 @@ def close_month(
         NotFound: no boarding of the month had been received.
     """
     _check_over(month, at)
-    with _closing(engine) as session:
+
+    def prepared(transaction: MonthTransaction) -> ClosedMonth:
+        session = transaction.view
         before = session.scalar(select(ClosingRow).where(ClosingRow.month == month, ClosingRow.part == 1))
         if before is not None:
             return _as_closed(session, before, closed_before=True)
-        _check_order(session, month)
-        closed = _close(session, book, month, 1, at, by, progress)
+        _check_order(session, month, at)
+        closed = _close(transaction, book, month, 1, at, by, progress)
         if not closed.claims:  # nothing is written: the raised error gives the transaction up
             raise NotFound(
                 f"a competência {month} não tem embarques recebidos até {_moment(at)}; não há o que fechar",
                 f"month {month} has no boardings",
             )
         return closed
+
+    return _alone(engine, prepared)
 
 
 def close_late(
@@ -124,38 +130,41 @@ def close_late(
         NotFound: the month was never closed.
         Conflict: a fare is missing.
     """
-    with _closing(engine) as session:
-        part = session.scalar(select(func.max(ClosingRow.part)).where(ClosingRow.month == month))
+
+    def prepared(transaction: MonthTransaction) -> ClosedMonth | None:
+        newest = select(func.max(ClosingRow.part)).where(ClosingRow.month == month)
+        part = transaction.view.scalar(newest)
         if part is None:
             raise NotFound(
                 f"a competência {month} ainda não foi fechada; feche-a primeiro: catraca claim close {month}",
                 f"month {month} has not been closed yet",
             )
-        closed = _close(session, book, month, part + 1, at, by, progress)
+        closed = _close(transaction, book, month, part + 1, at, by, progress)
         if not closed.claims:
-            session.rollback()
-            return None
+            raise _NothingLate
         return closed
+
+    try:
+        return _alone(engine, prepared)
+    except _NothingLate:
+        return None
+
+
+class _NothingLate(Exception):
+    pass
+
+
+def _alone(engine: Engine, work: Callable[[MonthTransaction], T]) -> T:
+    """Do the work in a transaction of its own, again where another closing came in between."""
+    while True:
+        with suppress(Overtaken), month_transaction(engine) as transaction:
+            return work(transaction)
 
 
 def newest_part(engine: Engine, month: Month) -> int:
     """How many closings a month has had; 0 for an open one."""
     with reading(engine) as session:
         return session.scalar(select(func.max(ClosingRow.part)).where(ClosingRow.month == month)) or 0
-
-
-@contextmanager
-def _closing(engine: Engine) -> Iterator[WriteSession]:
-    """A transaction on one consistent view, alone among closings; ingest and desks go on on PostgreSQL."""
-    options = {"catraca_writes": True}
-    postgres = engine.dialect.name == "postgresql"
-    levelled = engine.execution_options(
-        **(options | {"isolation_level": "REPEATABLE READ"} if postgres else options)
-    )
-    with Session(levelled) as session, session.begin():
-        if postgres:  # before the first query, so that the view is younger than the lock
-            session.execute(text("LOCK TABLE month_closings IN SHARE ROW EXCLUSIVE MODE"))
-        yield WriteSession(session)
 
 
 def _check_over(month: Month, at: datetime) -> None:
@@ -171,10 +180,14 @@ def _moment(instant: datetime) -> str:
     return f"{instant.astimezone(SAO_PAULO):%d/%m/%Y %H:%M}"
 
 
-def _check_order(session: Session, month: Month) -> None:
-    """Months are closed in their order, since each starts where the one before ended."""
+def _check_order(session: Session, month: Month, at: datetime) -> None:
+    """Months are closed in their order, since each starts where the one before ended.
+
+    A boarding that a person has dated into an earlier month stands in that month.
+    """
     closed = set(session.scalars(select(ClosingRow.month)))
-    left = [other for other in boarding_months(session, before=month) if other not in closed]
+    dated = {dating.month_dated for dating in datings_until(session, at) if dating.month_dated < month}
+    left = {*boarding_months(session, before=month, received_until=at), *dated} - closed
     if left:
         earliest = min(left)
         raise Conflict(
@@ -185,7 +198,7 @@ def _check_order(session: Session, month: Month) -> None:
 
 
 def _close(
-    session: WriteSession,
+    transaction: MonthTransaction,
     book: RuleBook,
     month: Month,
     part: int,
@@ -193,7 +206,8 @@ def _close(
     by: CityOffice,
     progress: Progress | None,
 ) -> ClosedMonth:
-    register = read_register(session, book, month, at)
+    view = transaction.view
+    register = read_register(view, book, month, at)
     closing = ClosingRow(
         month=month,
         part=part,
@@ -202,79 +216,48 @@ def _close(
         rules_version=book.version,
         fares_sha256=fares_sha256(register.city.fares),
     )
-    session.add(closing)
-    session.flush()
-    session.expunge(closing)
-    journal = JournalMonth(session, month, at)
-    later = session.scalar(select(func.count()).where(ClosingRow.month > month))
-    reversals = late_reversals(session, book, at)
-    rating = MonthRating(session, month, journal, register, part > 1 or bool(later), reversals)
-    try:
-        tallies = _freeze(session, closing, rating, progress, journal.count() if progress else 0)
-    except FareUnknown as error:
-        raise _fare_missing(rating.journal, register) from error
-    claims = write_claims(session, closing, tallies, register, reversals.adjustments())
+    transaction.begin(closing)
+    journal = JournalMonth(view, month, at)
+    later = view.scalar(select(func.count()).where(ClosingRow.month > month))
+    reversals = late_reversals(view, book, at)
+    rating = MonthRating(view, month, journal, register, part > 1 or bool(later), reversals)
+    total = journal.count() if progress else 0
+    with no_search_for_cycles():
+        try:
+            tallies = _rate(transaction, closing, rating, progress, total)
+        except FareUnknown as error:
+            raise _fare_missing(rating.journal, register) from error
+        session = transaction.finish()
+        claims = write_claims(session, closing, tallies, register, reversals.adjustments())
     write_reversals(session, reversals.rows, claims)
     log(session, by, "month.close", ("month", month), at, f"part={part}")
     session.flush()
     return _as_closed(session, closing, closed_before=False)
 
 
-def _freeze(
-    session: WriteSession, closing: ClosingRow, rating: MonthRating, progress: Progress | None, total: int
+def _rate(
+    transaction: MonthTransaction,
+    closing: ClosingRow,
+    rating: MonthRating,
+    progress: Progress | None,
+    total: int,
 ) -> dict[str, ClaimTally]:
-    """Rate everything and write the verdicts; the sums by operator."""
+    """Rate everything and hand the verdicts over; the sums by operator."""
     tallies: dict[str, ClaimTally] = {}
     done = 0
     for page in rating.pages():
-        insert_rows(session, _RATED, [_rated_row(closing, ride) for ride in page.rides])
-        states = [
-            {"holder": holder, "closing_id": closing.id, "usage": pack_usage(usage)}
-            for holder, usage in sorted(page.end_states.items())
-        ]
-        insert_rows(session, _END_STATES, states)
+        transaction.put(
+            verdict_values(closing, page.rides, transaction.wire), end_state_values(closing, page.end_states)
+        )
         for ride in page.rides:
-            tally = tallies.setdefault(ride.operator, ClaimTally(ride.operator))
+            tally = tallies.get(ride.operator)
+            if tally is None:
+                tally = tallies[ride.operator] = ClaimTally(ride.operator)
             tally.add(ride.rated, turnstile=ride.turnstile, group=ride.group)
         done += page.read
         if progress is not None:
             progress(done, total)
     return tallies
-
-
-def _rated_row(closing: ClosingRow, ride: MonthRide) -> dict[str, object]:
-    rated = ride.rated
-    tap = rated.ride.tap
-    release = rated.ride.release
-    return {
-        "boarding_id": tap.boarding_id,
-        "closing_id": closing.id,
-        "month": closing.month,
-        "holder": ride.holder,
-        "operator": ride.operator,
-        "device": rated.ride.device,
-        "epoch": rated.ride.epoch,
-        "seq": rated.ride.device_seq,
-        "dated_at": tap.occurred_at,
-        "line": tap.line,
-        "vehicle": tap.vehicle,
-        "verdict": rated.verdict.value,
-        "reason": None if rated.reason is None else rated.reason.value,
-        "category": None if rated.category is None else rated.category.value,
-        "ride_class": None if release is None else release.ride_class.value,
-        "rule": None if rated.rule is None else rated.rule.id,
-        "turnstile": ride.turnstile.value,
-        "fare_cents": rated.fare_cents,
-        "rider_cents": rated.rider_cents,
-        "city_cents": rated.city_cents,
-        "operator_cents": rated.operator_cents,
-        "purse": rated.purse,
-        "pass_number": rated.pass_number,
-        "counts_cap": rated.counts_cap,
-        "personal": rated.personal,
-        "took": rated.took,
-        "waits": rated.reason is not None and rated.reason.may_be_settled,
-    }
 
 
 def _fare_missing(journal: JournalMonth, register: MonthRegister) -> Conflict:

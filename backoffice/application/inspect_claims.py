@@ -101,13 +101,23 @@ def list_months(session: Session, by: ClaimReader) -> list[MonthSheet]:
     ]
 
 
-def boarding_months(session: Session, *, before: str = "9999-99") -> Iterator[str]:
-    """The months before one that have boardings with a date, the latest first; no scan of the boardings."""
-    undated = BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value)
+def boarding_months(
+    session: Session, *, before: str = "9999-99", received_until: datetime | None = None
+) -> Iterator[str]:
+    """The months before one that have boardings with a date, the latest first; no scan of the boardings.
+
+    Args:
+        session: Where to look.
+        before: The month.
+        received_until: The last instant of receipt that counts; None for all.
+    """
+    wanted = [BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value) == 0]
+    if received_until is not None:
+        wanted.append(BoardingRow.received_at <= received_until)
     month: str | None = before
     while month is not None:
         month = session.scalar(select(func.max(BoardingRow.month)).where(BoardingRow.month < month))
-        dated = select(BoardingRow.seq).where(BoardingRow.month == month, undated == 0).limit(1)
+        dated = select(BoardingRow.seq).where(BoardingRow.month == month, *wanted).limit(1)
         if month is not None and session.scalar(dated) is not None:
             yield month
 

@@ -9,6 +9,8 @@ as well. What is learnt later is a cut, made by a person.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
 
 from backoffice.application.holder_state import HolderRows, RecordedHolder
 from backoffice.application.month_register import MonthRegister
@@ -33,20 +35,30 @@ _CARD_REFUSALS = frozenset(
 )
 
 
+_NO_DOUBTS = (None,) * 5
+_CLOCK_QUARANTINE = Flag.CLOCK_QUARANTINE.value
+_REVOKED_DEVICE = Flag.REVOKED_DEVICE.value
+"""As numbers: an enum's own `&` takes many times as long, and each boarding asks."""
+
+
 @dataclass(slots=True)
 class HolderAsRecorded:
     """One holder's rows, and the states that were asked for, by revision."""
 
     rows: HolderRows
     book: RuleBook
-    _states: dict[int, RecordedHolder] = field(default_factory=dict)
+    _states: dict[int, tuple[RecordedHolder]] = field(default_factory=dict)
 
     def at_revision(self, revision: int) -> RecordedHolder:
         """What the snapshot of a revision shows."""
-        state = self._states.get(revision)
-        if state is None:
-            state = self._states[revision] = self.rows.as_of(self.book, revision=revision)
-        return state
+        return self.alone_at(revision)[0]
+
+    def alone_at(self, revision: int) -> tuple[RecordedHolder]:
+        """What the snapshot of a revision shows, as the only state that counts."""
+        alone = self._states.get(revision)
+        if alone is None:
+            alone = self._states[revision] = (self.rows.as_of(self.book, revision=revision),)
+        return alone
 
     def recorded_at(self, instant: datetime) -> RecordedHolder:
         """What had been recorded at an instant."""
@@ -60,8 +72,7 @@ class HolderAsRecorded:
         return ELDER_65 if anniversary(birth, 65) <= day else ELDER_60
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """A ride, and the operator whose it was."""
 
     ride: Ride
@@ -76,69 +87,74 @@ def judgement_of(
     place: Place | None = None,
 ) -> Judgement:
     """What a boarding of the journal is to be rated as."""
-    at = row.dated_at
-    never_heard = row.release_online is False
-    online = not row.batch and not never_heard
-    owned = register.owned(row.device, row.vehicle, row.line, at)
-    network = None if row.line is None else register.who.network(row.line)
+    (boarding_id, _, kind, _, device, epoch, seq, received_at, batch, _, at, line, vehicle, medium, keyed) = (
+        row[:15]
+    )
+    (tendered_cents, _, _, _, _, category, _, continues, _, _, release_seq, released) = row[15:27]
+    online = not batch and row.release_online is not False
+    owned = register.owned(device, vehicle, line, at)
+    network = None if line is None else register.who.network(line)
     # A refusal is no ride until the device says that it let the rider through, however the tap reached the service:
     # one that was lost and sent again comes in a batch, and the claim must not depend on that.
-    happened = row.released is not False and not (row.release_seq is None and row.kind == "REFUSAL")
-    release = _release_of(row, network)
+    happened = released is not False and not (release_seq is None and kind == "REFUSAL")
+    accepted_as = category if kind == "BOARDING" else None
+    release = _release_of(row.ride_class, row.purse, accepted_as, category, network)
     states = () if holder is None else _states_of(row, holder, register, online=online)
     doubts = (
         _doubt_of_device(row, register),
         _doubt_of_card(row, states, release, online=online),
         owned.doubt,
-        ExclusionReason.NO_RELEASE if row.release_seq is None else None,
-        None if register.is_covered(row.device, row.epoch, row.seq) else ExclusionReason.NOT_COVERED,
+        ExclusionReason.NO_RELEASE if release_seq is None else None,
+        None if register.is_covered(device, epoch, seq) else ExclusionReason.NOT_COVERED,
     )
+    continued = None if continues is None else _continued(row, continues, register, cited)
+    medium_shown = _medium_of(medium, keyed, tendered_cents)
     ride = Ride(
-        tap=Tap(
-            boarding_id=row.boarding_id,
-            occurred_at=at,
-            line=row.line or "",
-            network=network,
-            vehicle=row.vehicle or "",
-            medium=_medium_of(row),
-            continues=_continued(row, register, cited),
-        ),
-        received_at=row.received_at,
-        device=row.device,
-        device_seq=row.seq,
-        online=online,
-        states=tuple(state.holder for state in states),
-        release=release,
-        released=happened,
-        annulled=_is_annulled(row, register),
-        doubt=first_named(doubts),
-        epoch=row.epoch,
+        Tap(boarding_id, at, line or "", network, vehicle or "", medium_shown, continued),
+        received_at,
+        device,
+        seq,
+        online,
+        tuple([state.holder for state in states]),
+        release,
+        happened,
+        annulled=row.annulment_seq is not None and _is_annulled(row, register),
+        doubt=None if doubts == _NO_DOUBTS else first_named(doubts),
+        epoch=epoch,
         believed=True,
         place=place,
     )
     return Judgement(ride, owned.operator)
 
 
-def _release_of(row: JournalRow, network: Network | None) -> Release | None:
-    """What the rider was released on: what the device says, else what the service answered."""
-    category = None if row.category is None else Category(row.category)
-    if row.ride_class is not None:
-        ride_class = RideClass(row.ride_class)
-    elif row.kind == "BOARDING" and category is not None:
-        ride_class = class_of(category)
+@lru_cache(maxsize=4_096)
+def _release_of(
+    ride_class: str | None,
+    purse: str | None,
+    accepted_as: str | None,
+    answered: str | None,
+    network: Network | None,
+) -> Release | None:
+    """What the rider was released on: what the device says, else what the service accepted.
+
+    A purse that the device does not name is the one of the category that the service answered, on the line's network.
+    """
+    if ride_class is not None:
+        released_on = RideClass(ride_class)
+    elif accepted_as is not None:
+        released_on = class_of(Category(accepted_as))
     else:
         return None
-    purse = row.purse
-    if purse is None and ride_class is RideClass.PURSE and category in (Category.PREPAID, Category.VT):
-        purse = None if network is None else purse_key(Product(category.value), network)
-    return Release(ride_class, purse)
+    if purse is None and released_on is RideClass.PURSE and answered in (Category.PREPAID, Category.VT):
+        purse = None if network is None else purse_key(Product(answered), network)
+    return Release(released_on, purse)
 
 
 def _states_of(
     row: JournalRow, holder: HolderAsRecorded, register: MonthRegister, *, online: bool
 ) -> tuple[RecordedHolder, ...]:
     if online and row.revision is not None:
-        return (holder.at_revision(row.revision),)
+        return holder.alone_at(row.revision)
     day = civil_date(row.dated_at)
     oldest = timedelta(hours=register.city.book.parameter_on("list_max_age_hours", day))
     states = [holder.recorded_at(row.dated_at), holder.recorded_at(row.dated_at - oldest)]
@@ -150,9 +166,9 @@ def _states_of(
 
 
 def _doubt_of_device(row: JournalRow, register: MonthRegister) -> ExclusionReason | None:
-    if row.flags & Flag.CLOCK_QUARANTINE:
+    if row.flags & _CLOCK_QUARANTINE:
         return ExclusionReason.CLOCK_INVALID
-    if row.flags & Flag.REVOKED_DEVICE or register.is_revoked(
+    if row.flags & _REVOKED_DEVICE or register.is_revoked(
         row.device, row.epoch, row.dated_at, row.received_at
     ):
         return ExclusionReason.DEVICE_REVOKED
@@ -188,18 +204,18 @@ def _card_in(state: RecordedHolder, number: int, issue: int | None) -> Exclusion
     return ExclusionReason.CARD_REPLACED if card.state is CardState.REPLACED else None
 
 
-def _medium_of(row: JournalRow) -> Medium:
-    kind = MediumKind.CARD if row.medium is None else MediumKind(row.medium)
-    keyed = None if row.keyed is None else Category(row.keyed)
-    tendered = ZERO if row.tendered_cents is None else Cents(row.tendered_cents)
-    return Medium(kind, keyed, tendered)
+@lru_cache(maxsize=4_096)
+def _medium_of(medium: str | None, keyed: str | None, tendered_cents: int | None) -> Medium:
+    kind = MediumKind.CARD if medium is None else MediumKind(medium)
+    category = None if keyed is None else Category(keyed)
+    return Medium(kind, category, ZERO if tendered_cents is None else Cents(tendered_cents))
 
 
-def _continued(row: JournalRow, register: MonthRegister, cited: Mapping[str, Cited]) -> Continued | None:
+def _continued(
+    row: JournalRow, continues: str, register: MonthRegister, cited: Mapping[str, Cited]
+) -> Continued | None:
     """The boarding that a breakdown cut short: the same holder's, on a vehicle that was declared broken since."""
-    if row.continues is None:
-        return None
-    before = cited.get(row.continues)
+    before = cited.get(continues)
     if before is None or before.holder != row.holder or before.category is None:
         return None
     if not register.broke_down(before.vehicle, before.dated_at, row.dated_at):
@@ -209,8 +225,6 @@ def _continued(row: JournalRow, register: MonthRegister, cited: Mapping[str, Cit
 
 def _is_annulled(row: JournalRow, register: MonthRegister) -> bool:
     """Whether the device said in time, by its own clock, that the turnstile did not turn."""
-    if row.annulment_seq is None:
-        return False
     if row.annulled_at is None or row.occurred_at is None:
         return True
     limit = register.city.book.parameter_on("annul_seconds", civil_date(row.dated_at))

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, func, select, tuple_
+from sqlalchemy import ColumnElement, Select, Text, Uuid, and_, cast, func, select, text, tuple_
 from sqlalchemy.orm import Session
 
 from backoffice.application.date_boarding import datings_until
@@ -94,6 +94,10 @@ _COLUMNS: tuple[Any, ...] = (
     AnnulmentRow.seq,
     AnnulmentRow.occurred_at,
 )
+_COLUMNS_IN_TEXT = tuple(
+    cast(column, Text) if isinstance(column.type, Uuid) else column for column in _COLUMNS
+)
+"""With ids as text, psycopg's own values are those of a `JournalRow`: SQLAlchemy has nothing left to convert."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,9 @@ class JournalMonth:
         self.month = month
         self._session = session
         self._closed_at = closed_at
+        self._postgres = session.get_bind().dialect.name == "postgresql"
+        if self._postgres:  # the driver then gives instants in UTC, as `Instant` does
+            session.execute(text("SET LOCAL TIME ZONE 'UTC'"))
         self._datings = {dating.boarding_id: dating for dating in datings_until(session, closed_at)}
 
     def count(self) -> int:
@@ -235,7 +242,7 @@ class JournalMonth:
             AnnulmentRow.flags.bitwise_and(Flag.ANNUL_LATE.value) == 0,
         )
         return (
-            select(*_COLUMNS)
+            select(*(_COLUMNS_IN_TEXT if self._postgres else _COLUMNS))
             .outerjoin(ReleaseRow, released)
             .outerjoin(AnnulmentRow, annulled)
             .where(*conditions)
@@ -253,10 +260,13 @@ class JournalMonth:
     def _read(self, statement: Select[Any]) -> list[JournalRow]:
         """One row for each boarding: of several releases or annulments of one boarding the first stands."""
         rows: dict[str, JournalRow] = {}
-        for found in self._session.execute(statement):
-            row = _own(JournalRow._make(found))
-            known = rows.get(row.boarding_id)
-            rows[row.boarding_id] = row if known is None else _joined(known, row)
+        result = self._session.connection().execute(statement)
+        for row in map(JournalRow._make, result.cursor.fetchall() if self._postgres else result):
+            if row.release_device != row.device or row.annulment_device is not None:
+                row = _own(row)
+            known = rows.setdefault(row.boarding_id, row)
+            if known is not row:
+                rows[row.boarding_id] = _joined(known, row)
         return list(rows.values())
 
 

@@ -4,12 +4,14 @@ Whatever the order of arrival, the engine or the number of runs, the verdicts ar
 order of their pseudonyms, and `rate_holder` orders the rides of each.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from backoffice.application.holder_state import holder_ids_of, holders_as_recorded
+from backoffice.application.holder_state import HolderRows, holder_ids_of, holders_as_recorded
 from backoffice.application.month_judgement import HolderAsRecorded, Judgement, judgement_of
 from backoffice.application.month_places import (
     FrozenRides,
@@ -21,7 +23,8 @@ from backoffice.application.month_places import (
 )
 from backoffice.application.month_register import MonthRegister
 from backoffice.application.month_reversals import Reversals
-from backoffice.application.month_rides import HOLDERS_A_PAGE, JournalMonth, JournalRow
+from backoffice.application.month_rides import HOLDERS_A_PAGE, Cited, JournalMonth, JournalRow
+from backoffice.application.read_ahead import read_ahead
 from backoffice.domain.claims import ELDER_UNKNOWN
 from backoffice.domain.rating import rate_holder
 from backoffice.domain.rides import Rated
@@ -30,8 +33,7 @@ from validator.domain.usage import Usage
 from validator.domain.vocabulary import Category, Turnstile
 
 
-@dataclass(frozen=True, slots=True)
-class MonthRide:
+class MonthRide(NamedTuple):
     """One rated boarding of the month.
 
     Attributes:
@@ -65,11 +67,23 @@ class RatedPage:
 
 
 @dataclass(frozen=True, slots=True)
+class _HoldersRead:
+    """What was read of some holders: by hot id, but `recorded` by `holders.id`, and `cited` by boarding id."""
+
+    boardings: dict[str, list[JournalRow]]
+    ids: dict[str, int]
+    recorded: dict[int, HolderRows]
+    openings: dict[str, Usage]
+    frozen: dict[str, FrozenRides]
+    cited: dict[str, Cited]
+
+
+@dataclass(frozen=True, slots=True)
 class MonthRating:
     """All that rating a month reads.
 
     Attributes:
-        session: The transaction of the closing.
+        session: What it is read with; the pages are read by another thread.
         month: The month.
         journal: Its boardings.
         register: Its register.
@@ -85,47 +99,67 @@ class MonthRating:
     reversals: Reversals
 
     def pages(self) -> Iterator[RatedPage]:
-        """Rate everything, page by page.
+        """Rate everything, page by page; the next page is read while one is rated.
 
         Raises:
             FareUnknown: a ride has a price and no fare is registered for its line and day.
         """
+        for rate in read_ahead(self._read()):
+            yield rate()
+
+    def _read(self) -> Iterator[Callable[[], RatedPage]]:
+        """Pages that have been read and are still to be rated."""
         holders = self.journal.holders()
         for start in range(0, len(holders), HOLDERS_A_PAGE):
-            yield self._of_holders(holders[start : start + HOLDERS_A_PAGE])
+            yield partial(self._of_holders, self._holders_read(holders[start : start + HOLDERS_A_PAGE]))
         others = sorted(self.reversals.holders() - set(holders))
         if others:
-            yield self._of_others(others)
-        for rows in self.journal.of_nobody():
-            yield self._of_nobody(rows)
-        yield self._of_nobody(self.journal.undated())
+            yield partial(self._of_others, opening_states(self.session, others), others)
+        for rows in self._of_nobody_read():
+            ids = [row.boarding_id for row in rows]
+            frozen = frozen_of_nobody(self.session, ids) if self.late else FrozenRides()
+            self.session.expunge_all()
+            yield partial(self._of_nobody, rows, frozen)
 
-    def _of_holders(self, hot_ids: list[str]) -> RatedPage:
+    def _of_nobody_read(self) -> Iterator[list[JournalRow]]:
+        yield from self.journal.of_nobody()
+        yield self.journal.undated()
+
+    def _holders_read(self, hot_ids: list[str]) -> _HoldersRead:
         boardings = self.journal.of_holders(hot_ids)
         ids = holder_ids_of(self.session, hot_ids)
-        recorded = holders_as_recorded(self.session, ids.values())
-        openings = opening_states(self.session, hot_ids)
-        frozen = {}
-        if self.late:
-            back = self.reversals.boardings
-            frozen = frozen_rides(self.session, self.month, hot_ids, now_back=back)
-        page = RatedPage([], {}, sum(map(len, boardings.values())))
-        for hot_id in hot_ids:
-            rows = recorded.get(ids.get(hot_id, 0))
+        back = self.reversals.boardings
+        read = _HoldersRead(
+            boardings,
+            ids,
+            holders_as_recorded(self.session, ids.values()),
+            opening_states(self.session, hot_ids),
+            frozen_rides(self.session, self.month, hot_ids, now_back=back) if self.late else {},
+            self.journal.cited(
+                row.continues for rows in boardings.values() for row in rows if row.continues is not None
+            ),
+        )
+        self.session.expunge_all()
+        return read
+
+    def _of_holders(self, read: _HoldersRead) -> RatedPage:
+        page = RatedPage([], {}, sum(map(len, read.boardings.values())))
+        for hot_id, boardings in read.boardings.items():
+            rows = read.recorded.get(read.ids.get(hot_id, 0))
             holder = None if rows is None else HolderAsRecorded(rows, self.register.city.book)
-            opening = openings.get(hot_id, Usage())
-            before = frozen.get(hot_id, FrozenRides())
+            opening = read.openings.get(hot_id, Usage())
+            before = read.frozen.get(hot_id, FrozenRides())
             start = self.reversals.given_back(hot_id, opening)
-            usage = self._one_holder(holder, boardings[hot_id], start, before, page.rides)
+            usage = self._one_holder(holder, boardings, read.cited, start, before, page.rides)
             if usage != opening:
                 page.end_states[hot_id] = usage
-        self.session.expunge_all()
         return page
 
     def _one_holder(
         self,
         holder: HolderAsRecorded | None,
         rows: list[JournalRow],
+        cited: Mapping[str, Cited],
         opening: Usage,
         frozen: FrozenRides,
         found: list[MonthRide],
@@ -133,7 +167,6 @@ class MonthRating:
         left = [row for row in rows if row.boarding_id not in frozen.settled]
         if not left:
             return opening
-        cited = self.journal.cited(row.continues for row in left if row.continues is not None)
         places = frozen.places
         judged = {
             row.boarding_id: (
@@ -155,15 +188,12 @@ class MonthRating:
                 found.append(_month_ride(rated, row, judgement, holder))
         return rejoined(result.usage, opening, self.month) if self.late else result.usage
 
-    def _of_others(self, hot_ids: list[str]) -> RatedPage:
+    def _of_others(self, openings: dict[str, Usage], hot_ids: list[str]) -> RatedPage:
         """Holders without boardings in the month who get back something of an earlier one."""
-        openings = opening_states(self.session, hot_ids)
         states = {hot: self.reversals.given_back(hot, openings.get(hot, Usage())) for hot in hot_ids}
         return RatedPage([], states, 0)
 
-    def _of_nobody(self, rows: list[JournalRow]) -> RatedPage:
-        ids = [row.boarding_id for row in rows]
-        frozen = frozen_of_nobody(self.session, ids) if self.late else FrozenRides()
+    def _of_nobody(self, rows: list[JournalRow], frozen: FrozenRides) -> RatedPage:
         page = RatedPage([], {}, len(rows))
         for row in rows:
             if row.boarding_id in frozen.settled:
@@ -172,7 +202,6 @@ class MonthRating:
             for rated in rate_holder(self.month, (judgement.ride,), self.register.city).rated:
                 if frozen.verdicts.get(row.boarding_id) != (rated.verdict, rated.reason):
                     page.rides.append(_month_ride(rated, row, judgement, None))
-        self.session.expunge_all()
         return page
 
 

@@ -97,7 +97,9 @@ _RANK = {reason: rank for rank, reason in enumerate(ExclusionReason)}
 def first_named(reasons: Iterable[ExclusionReason | None]) -> ExclusionReason | None:
     """Of several reasons, the one that is named; None for none."""
     given = [reason for reason in reasons if reason is not None]
-    return min(given, key=_RANK.__getitem__) if given else None
+    if len(given) < 2:
+        return given[0] if given else None
+    return min(given, key=_RANK.__getitem__)
 
 
 def exclusion_of(refusal: Reason) -> ExclusionReason:

@@ -1,6 +1,7 @@
 """Judging one ride: what the law gives on what the rider was released on, and nothing that would cost the city more."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from backoffice.domain.exclusions import ExclusionReason, exclusion_of
 from backoffice.domain.rides import Ride
@@ -26,8 +27,7 @@ STUDENT_PURSE = purse_key(Product.STUDENT, Network.URBAN)
 """The purse that a half fare is paid from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """What rating finds of one ride; amounts in centavos.
 
     Attributes:
@@ -52,8 +52,8 @@ class Judged:
         """The same ride where something else keeps it from the law's gift: a pass that was given stays given."""
         operator = Cents(self.operator_cents + self.city_cents)
         uses = None if self.uses is None else replace(self.uses, counts_cap=False)
-        return replace(
-            self, accepted=None, reason=reason, city_cents=ZERO, operator_cents=operator, uses=uses
+        return self._replace(
+            accepted=None, reason=reason, city_cents=ZERO, operator_cents=operator, uses=uses
         )
 
 
@@ -89,7 +89,7 @@ def _judge_on(holder: Holder | None, ride: Ride, usage: Usage, city: City, law: 
     decision = decide(tap, options, usage, city)
     judged = _by_law(decision, ride, holder, usage, fare or ZERO)
     if judged.reason is ExclusionReason.NO_PASSES and ride_class is RideClass.FREE:
-        return replace(judged, reason=ExclusionReason.NO_RIGHT)
+        return judged._replace(reason=ExclusionReason.NO_RIGHT)
     return judged
 
 
@@ -119,7 +119,7 @@ def _half(holder: Holder, ride: Ride, usage: Usage, city: City, law: LawOfDay, f
             return _lowered(lower, ride, holder, usage)
     judged = _by_law(decide(ride.tap, student, usage, city), ride, holder, usage, fare)
     if judged.reason is ExclusionReason.NO_PASSES and not student.rights:
-        return replace(judged, reason=ExclusionReason.NO_RIGHT)
+        return judged._replace(reason=ExclusionReason.NO_RIGHT)
     return judged
 
 

@@ -32,6 +32,8 @@ from validator.domain.usage import Effects, LastBoarding, Usage
 
 NO_PLACE = Place(None, None, counts_cap=False)
 
+NOTHING_USED = Usage()
+
 _NOTHING_TAKEN = frozenset({ExclusionReason.DEVICE_REVOKED})
 """Doubts about whether there was a ride at all: it takes nothing from its holder until a person lets it in."""
 
@@ -67,7 +69,7 @@ def rate_holder(
     Raises:
         FareUnknown: a ride has a price and no fare is registered for its line and day.
     """
-    usage = opening or Usage()
+    usage = opening or NOTHING_USED
     fixed = sorted((place.boarding for place in placed), key=lambda place: place.occurred_at)
     waiting = list(reversed(fixed))
     seen: set[str] = set()
@@ -102,17 +104,16 @@ def _rate(
     ride: Ride, usage: Usage, city: City, *, repeated: bool, following: list[LastBoarding]
 ) -> tuple[Rated, Usage]:
     undated = ride.doubt is ExclusionReason.CLOCK_INVALID or clock_is_invalid(ride, city)
-    day = civil_date(ride.received_at if undated else ride.tap.occurred_at)
+    law = city.at(ride.received_at if undated else ride.tap.occurred_at)
     no_ride = _no_ride(ride, repeated=repeated, undated=undated)
     if no_ride is not None:
-        return Rated(ride, month_of(day), Verdict.EXCLUDED, no_ride), usage
-    law = city.on(day)
+        return Rated(ride, law.month, Verdict.EXCLUDED, no_ride), usage
     before = usage if ride.place is None else _with_its_own_place(usage, ride.place)
     judged = judge(ride, before, city, law)
     if judged.accepted is not None and judged.accepted.personal and _too_near(ride, following, law):
         judged = judged.excluded(ExclusionReason.PASSBACK)
     takes = ride.doubt not in _NOTHING_TAKEN and _takes_place(ride)
-    reason = first_named((judged.reason, ride.doubt))
+    reason = judged.reason if ride.doubt is None else first_named((judged.reason, ride.doubt))
     outcome = _outcome(ride, law.month, judged, reason, before, took=takes)
     return outcome, usage.after(_effects(ride, judged, city, law)) if takes else usage
 
@@ -192,6 +193,8 @@ def _effects(ride: Ride, judged: Judged, city: City, law: LawOfDay) -> Effects:
     if judged.accepted is None:
         return Effects(law.month, product, False, None, False)
     effects = effects_of(ride.tap, judged.accepted, city)
+    if held is NO_PLACE and uses is judged.accepted.uses:
+        return effects
     counts_cap = uses is not None and uses.counts_cap and not held.counts_cap
     return Effects(law.month, product, counts_cap, effects.boarding, effects.personal)
 

@@ -1,8 +1,12 @@
-"""What the rating of a month reads and writes: rides that devices let in, and their verdicts."""
+"""What the rating of a month reads and writes: rides that devices let in, and their verdicts.
+
+What there is one of for each boarding is a tuple: it is made in a fraction of a frozen dataclass's time.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from backoffice.domain.exclusions import ExclusionReason
 from validator.domain.holder import Holder
@@ -14,8 +18,7 @@ from validator.domain.usage import LastBoarding
 from validator.domain.vocabulary import Category, RideClass
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(NamedTuple):
     """On what a device let a rider through: the class that it saw, and the purse that gave a pass."""
 
     ride_class: RideClass
@@ -37,8 +40,7 @@ class Place:
     counts_cap: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Ride:
+class Ride(NamedTuple):
     """One boarding as the journal has it, with what rating judges it on.
 
     Attributes:
@@ -94,8 +96,7 @@ class Verdict(StrEnum):
     EXCLUDED = "excluded"
 
 
-@dataclass(frozen=True, slots=True)
-class Rated:
+class Rated(NamedTuple):
     """A ride with its verdict. fare = rider + city + operator in centavos; city is above zero exactly if billable.
 
     Attributes:

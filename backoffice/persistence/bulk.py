@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import psycopg
+from psycopg.types.string import BytesBinaryDumper
 from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, String, Table, Uuid, insert
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, OperationalError
 
@@ -59,10 +60,14 @@ def insert_values(session: WriteSession, table: Table, rows: Sequence[tuple[Any,
     driver = connection.connection.driver_connection
     assert isinstance(driver, psycopg.Connection)
     statement = _copy(table.name, table.c.keys(), binary=True)
-    with driver.cursor() as cursor, cursor.copy(statement) as copy:
-        copy.set_types([_binary_type(column.type) for column in table.c])
-        for row in rows:
-            copy.write_row(row)
+    with driver.cursor() as cursor:
+        cursor.adapters.register_dumper(
+            bytes, BytesBinaryDumper
+        )  # the newest is used; psycopg's own is in Python
+        with cursor.copy(statement) as copy:
+            copy.set_types([_binary_type(column.type) for column in table.c])
+            for row in rows:
+                copy.write_row(row)
 
 
 def _binary_type(kind: Any) -> str:

@@ -6,12 +6,14 @@ import resource
 import sys
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from backoffice.adapters.law_file import packaged_law
 from backoffice.application.close_month import close_month
+from backoffice.application.collector import no_search_for_cycles
 from backoffice.application.ingest import rebuild_all
 from backoffice.application.month_rides import JournalMonth
 from backoffice.application.rebuild import no_progress
@@ -40,7 +42,7 @@ def stream(engine: Engine) -> dict[str, float]:
     holders = {category: holder_of_category(category) for category in CATEGORIES}
     usages = {category: usage_of_category(category) for category in CATEGORIES}
     began, count = time.perf_counter(), 0
-    with Session(engine) as session:
+    with no_search_for_cycles(), Session(engine) as session:  # as closing does
         journal = JournalMonth(session, Month(MONTH), _AT)
         names = journal.holders()
         pages = (journal.of_holders(names[start : start + _PAGE]) for start in range(0, len(names), _PAGE))
@@ -67,12 +69,19 @@ def close(engine: Engine) -> dict[str, float]:
     began = time.perf_counter()
     close_month(engine, packaged_law(), Month(MONTH), at=_AT, by=by)
     seconds = time.perf_counter() - began
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-        1_024 if sys.platform != "darwin" else 2**20
-    )
+    peak_mb = _peak_mb()
     with Session(engine) as session:
         rated = session.scalar(select(func.count()).select_from(RatedRow)) or 0
     return {"seconds": seconds, "peak_mb": peak_mb, "rated": rated}
+
+
+def _peak_mb() -> float:
+    """The most memory that this process has held; `ru_maxrss` would tell that of its parent, from before `exec`."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        kilobytes = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(kilobytes.split()[1]) / 1_024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # macOS: bytes
 
 
 def rebuild(engine: Engine, redis_url: str) -> dict[str, float]:

@@ -170,6 +170,20 @@ def test_an_earlier_month_with_boardings_is_closed_first(sqlite_city: ClaimsCity
         close(sqlite_city)
 
 
+def test_an_earlier_month_whose_boardings_came_after_the_instant_of_closing_does_not_hold_it_up(
+    sqlite_city: ClaimsCity,
+) -> None:
+    """Closed as of that instant it would have nothing to close."""
+    holder = sqlite_city.student()
+    sqlite_city.tap(
+        at("2026-02-27 07:00"), holder=holder, offline=True, received=CLOSING + timedelta(hours=1)
+    )
+    sqlite_city.tap(at("2026-03-02 07:00"), holder=holder)
+    sqlite_city.store()
+
+    assert documents(close(sqlite_city))["azul"]["totals"]["rides"] == 1
+
+
 def test_a_month_of_sales_without_rides_has_no_claim(sqlite_city: ClaimsCity) -> None:
     sqlite_city.student()
 

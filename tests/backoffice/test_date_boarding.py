@@ -188,3 +188,14 @@ def test_only_the_city_dates(lite: Api) -> None:
     lite("clerk", "POST", path, sent, 403)
     lite("city", "POST", path, sent, 404)
     lite("city", "POST", path, sent | {"dated_at": "2026-03-10T07:15:00"}, 422)
+
+
+def test_a_month_that_a_person_dated_a_boarding_into_is_closed_first(city: ClaimsCity) -> None:
+    boarding = doubtful(city)
+    date(city, boarding, when=at("2026-02-27 07:15"))
+
+    with pytest.raises(Conflict, match="2026-02 tem embarques"):
+        close(city)
+
+    close(city, Month("2026-02"))
+    assert documents(close(city))["azul"]["totals"]["rides"] == 2

@@ -73,7 +73,7 @@ def ride(
         states=() if state is None else (state,),
         release=None if ride_class is None else Release(ride_class, purse),
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return made._replace(**changes)  # type: ignore[arg-type]
 
 
 def rated(*rides: Ride, city: City = CITY, opening: Usage | None = None) -> tuple[Rated, ...]:
@@ -259,7 +259,7 @@ def test_the_best_state_for_the_rider_counts_and_of_equal_ones_the_cheapest_for_
 )
 def test_the_clock_of_an_offline_ride_is_judged(late_by: timedelta, valid: bool) -> None:
     offline = ride("2026-03-02 07:00", student(), RideClass.HALF, online=False)
-    offline = replace(offline, received_at=offline.tap.occurred_at + late_by)
+    offline = offline._replace(received_at=offline.tap.occurred_at + late_by)
     months = {month_of(civil_date(offline.received_at)), Month("2026-03")}
 
     rows = [row for month in months for row in rate_holder(month, [offline], CITY).rated]
@@ -268,14 +268,14 @@ def test_the_clock_of_an_offline_ride_is_judged(late_by: timedelta, valid: bool)
     assert {row.month for row in rows} == {
         Month("2026-03") if valid else month_of(civil_date(offline.received_at))
     }
-    believed = replace(offline, believed=True)
+    believed = offline._replace(believed=True)
     assert rate_holder(Month("2026-03"), [believed], CITY).rated[0].reason is None
 
 
 def test_a_doubt_keeps_the_rides_place_and_pass_but_a_revoked_device_takes_nothing() -> None:
     waiting = ride("2026-03-02 07:00", student(), RideClass.HALF, doubt=ExclusionReason.NOT_COVERED)
-    stolen = replace(waiting, doubt=ExclusionReason.DEVICE_REVOKED)
-    unsaid = replace(waiting, doubt=ExclusionReason.NO_RELEASE, online=False)
+    stolen = waiting._replace(doubt=ExclusionReason.DEVICE_REVOKED)
+    unsaid = waiting._replace(doubt=ExclusionReason.NO_RELEASE, online=False)
 
     kept, free, unknown = (
         rate_holder(Month("2026-03"), [one_ride], CITY).usage for one_ride in (waiting, stolen, unsaid)

@@ -236,7 +236,7 @@ def test_who_rides_by_age_or_office_is_never_billed(month: Invented) -> None:
 def test_rides_that_come_after_a_closing_never_take_more_than_is_left(month: Invented, seed: int) -> None:
     holder, rides = month.holder, month.rides
     chance = random.Random(seed)
-    unique = list({ride.tap.boarding_id: replace(ride, doubt=None, believed=True) for ride in rides}.values())
+    unique = list({ride.tap.boarding_id: ride._replace(doubt=None, believed=True) for ride in rides}.values())
     in_march = [ride for ride in unique if FIRST <= ride.tap.occurred_at < AFTER]
     early = [ride for ride in in_march if chance.random() < 0.6]
     late = [ride for ride in in_march if ride not in early]
