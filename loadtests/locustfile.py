@@ -4,23 +4,26 @@
 
 CATRACA_LOAD_PROFILE chooses: one-bus, peak (the default), garage, hot-holder, overload, day. CATRACA_LOAD_PEAK is the
 number of taps in the fullest second, CATRACA_LOAD_HOLDERS that of the city's holders, CATRACA_LOAD_SECONDS cuts a
-profile short. locust ends with code 1 where a threshold of the profile does not hold.
+profile short. locust ends with code 1 where a threshold of the profile does not hold; `loadtests.ready_city` then
+compares what every rider heard with the rows that the database ends with.
 """
 
 import os
 import random
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-import gevent  # type: ignore[import-untyped]
-from locust import FastHttpUser, LoadTestShape, events, task
+import gevent.pool  # type: ignore[import-untyped]
+from locust import FastHttpUser, events, task
 from locust.env import Environment
 
 from loadtests.bench.city import BenchCity, Rider, make_city
 from loadtests.bench.taps import TapMaker, body_of, civil_now
 from loadtests.demand import BOARDINGS_BY_HOUR, CATEGORIES
-from loadtests.profiles import Profile, profiles
+from loadtests.heard import HeardFile
+from loadtests.profiles import Profile, missed_by, profiles
 from loadtests.ready_city import HOLDERS
 from validator.domain.vocabulary import Category
 
@@ -28,6 +31,8 @@ _PROFILE_NAME = os.environ.get("CATRACA_LOAD_PROFILE", "peak")
 _PROFILE: Profile = profiles(float(os.environ.get("CATRACA_LOAD_PEAK", "300")))[_PROFILE_NAME]
 _SECONDS = min(_PROFILE.seconds, float(os.environ.get("CATRACA_LOAD_SECONDS", "inf")))
 _TICK_S = 0.01
+_PATIENCE_S = 30.0
+_HEARD = HeardFile(Path(os.environ["CATRACA_LOAD_HEARD"])) if "CATRACA_LOAD_HEARD" in os.environ else None
 _SINGLE, _BATCH = "/v1/boardings", "/v1/boardings/batch"
 
 
@@ -51,16 +56,21 @@ class Crowd:
             self._riders[rider.category].append(rider)
         self._one = self._riders[Category.VT][:1]
 
-    def arrive(self, moment: float) -> tuple[str, dict[str, str], bytes]:
-        """One request: path, headers, body."""
+    def arrive(self, moment: float) -> tuple[list[str], str, dict[str, str], bytes]:
+        """One request: boarding ids, path, headers, body."""
         now = civil_now(datetime.now(UTC))
         if self._profile.batch:
-            request = self._maker.batches(1, self._profile.batch, now).requests[0]
-            return _BATCH, _headers(request), body_of(request)
-        request = self._maker.singles(
-            1, now, riders=self._one if self._profile.one_holder else [self._rider(moment)]
-        ).requests[0]
-        return _SINGLE, _headers(request), body_of(request)
+            taps = self._maker.batches(1, self._profile.batch, now)
+        else:
+            rider = self._one if self._profile.one_holder else [self._rider(moment)]
+            taps = self._maker.singles(1, now, riders=rider)
+        (request,) = taps.requests
+        return (
+            taps.boarding_ids,
+            _BATCH if self._profile.batch else _SINGLE,
+            _headers(request),
+            body_of(request),
+        )
 
     def _rider(self, moment: float) -> Rider:
         hour = None if self._profile.hour is None else self._profile.hour(moment)
@@ -81,26 +91,36 @@ class Riders(FastHttpUser):
 
     fixed_count = 1
     concurrency = 2_000
+    network_timeout = _PATIENCE_S
+    connection_timeout = _PATIENCE_S
 
     def on_start(self) -> None:
         """Draw the city."""
         self._crowd = Crowd(_city(), _PROFILE)
+        self._under_way = gevent.pool.Group()
 
     @task
     def come(self) -> None:
-        """Send what is due, each in a greenlet of its own, until the profile is over."""
+        """Send what is due, each in a greenlet of its own, until the profile is over and all have heard."""
         began = time.perf_counter()
-        due = 0.0
-        while (moment := time.perf_counter() - began) < _SECONDS:
-            due += _PROFILE.rate(moment) * _TICK_S
-            while due >= 1:
-                due -= 1
-                gevent.spawn(self._tap, moment, began + moment)
-            gevent.sleep(max(0.0, began + moment + _TICK_S - time.perf_counter()))
-        gevent.sleep(5)
+        due = last = 0.0
+        while last < _SECONDS:
+            moment = time.perf_counter() - began
+            part = _PROFILE.rate(moment) * (
+                moment - last
+            )  # of the time that passed, however late this comes round
+            coming = int(due + part)
+            for number in range(coming):
+                came = last + (moment - last) * (number + 1) / coming
+                self._under_way.spawn(self._tap, came, began + came)
+            due += part - coming
+            last = moment
+            gevent.sleep(_TICK_S)
+        self._under_way.join()
+        self.environment.runner.quit()
 
     def _tap(self, moment: float, came_at: float) -> None:
-        path, headers, body = self._crowd.arrive(moment)
+        boarding_ids, path, headers, body = self._crowd.arrive(moment)
         answer = self.client.request(
             "POST",
             path,
@@ -116,38 +136,27 @@ class Riders(FastHttpUser):
                 meta["name"] = f"{path} 503"
             if response.status_code in (200, 503):
                 response.success()
-
-
-class Clock(LoadTestShape):
-    """One user for as long as the profile lasts."""
-
-    def tick(self) -> tuple[int, float] | None:
-        """The users wanted now; None ends the run."""
-        spent: float = self.get_run_time()  # type: ignore[no-untyped-call]
-        return (1, 1.0) if spent < _SECONDS + 4 else None
+            if _HEARD is not None:
+                note = _HEARD.batch if _PROFILE.batch else lambda ids, *said: _HEARD.single(ids[0], *said)
+                note(boarding_ids, response.status_code, response.content)
 
 
 @events.quitting.add_listener  # type: ignore[untyped-decorator]
 def judge(environment: Environment, **_: Any) -> None:
     """End with code 1 where a threshold of the profile does not hold."""
+    if _HEARD is not None:
+        _HEARD.close()
     answered = environment.stats.get(_BATCH if _PROFILE.batch else _SINGLE, "POST")
     refused = environment.stats.get(f"{answered.name} 503", "POST")
-    total = environment.stats.total
-    threshold = _PROFILE.threshold
+    failed = environment.stats.total.num_failures
     p99_ms = answered.get_response_time_percentile(0.99)
-    failures = total.num_failures / max(1, total.num_requests)
-    refusals = refused.num_requests / max(1, total.num_requests)
-    missed = [
-        f"{name} {value:.4g} > {limit:.4g}"
-        for name, value, limit in (
-            ("p99 in ms", p99_ms, threshold.p99_ms),
-            ("failures", failures, threshold.failures),
-            ("refusals", refusals, threshold.refusals),
-        )
-        if value > limit
-    ]
-    if answered.num_requests == 0:
-        missed.append("nothing was answered")
+    missed = missed_by(
+        _PROFILE.threshold,
+        answered=answered.num_requests - failed,
+        refused=refused.num_requests,
+        failed=failed,
+        p99_ms=p99_ms,
+    )
     print(
         f"{_PROFILE_NAME}: {answered.num_requests} answered, p99 {p99_ms:.0f} ms, {refused.num_requests} refused"
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from loadtests.demand import HOURS, peak_hour
-from loadtests.profiles import DAY_SECONDS, hour_of_day, profiles
+from loadtests.profiles import DAY_SECONDS, Threshold, hour_of_day, missed_by, profiles
 
 PEAK = 300.0
 
@@ -41,3 +41,25 @@ def test_a_rush_climbs_to_its_peak_and_stays_there():
     rate = profiles(PEAK)["peak"].rate
 
     assert rate(0) < rate(30) < rate(60) == rate(119) == PEAK
+
+
+@pytest.mark.parametrize(
+    ("run", "missed"),
+    [
+        ({"answered": 99, "refused": 0, "failed": 0, "p99_ms": 100}, []),
+        ({"answered": 99, "refused": 0, "failed": 0, "p99_ms": 101}, ["p99 in ms 101 > 100"]),
+        ({"answered": 99, "refused": 0, "failed": 1, "p99_ms": 5}, ["part without an answer 0.01 > 0"]),
+        ({"answered": 99, "refused": 1, "failed": 0, "p99_ms": 5}, ["part refused 0.01 > 0"]),
+        ({"answered": 0, "refused": 0, "failed": 0, "p99_ms": 0}, ["nothing was answered"]),
+    ],
+)
+def test_a_run_that_misses_a_threshold_says_which(run: dict[str, float], missed: list[str]):
+    assert missed_by(Threshold(p99_ms=100), **run) == missed  # type: ignore[arg-type]
+
+
+def test_a_run_in_which_nothing_was_refused_is_no_overload():
+    threshold = profiles(PEAK)["overload"].threshold
+
+    (missed,) = missed_by(threshold, answered=100, refused=0, failed=0, p99_ms=5)
+
+    assert "no overload" in missed
