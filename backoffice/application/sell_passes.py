@@ -240,41 +240,53 @@ def _refused(outcome: NotSold) -> SaleRefused:
 
 
 def _current_enrolment(session: Session, holder_id: int, day: date) -> EnrolmentRow:
-    """The declaration that proves the enrolment today, with all that art. 70 asks for."""
-    row = session.scalars(
+    """The declaration that proves the enrolment today, with all that art. 70 asks for.
+
+    Of several, as of a pupil who studies at a private school too, the newest that proves it counts.
+    """
+    rows = session.scalars(
         select(EnrolmentRow)
         .where(
             EnrolmentRow.holder_id == holder_id, EnrolmentRow.first_day <= day, EnrolmentRow.last_day >= day
         )
         .order_by(EnrolmentRow.id.desc())
-        .limit(1)
-    ).first()
-    if row is None:
-        raise SaleRefused(
+    ).all()
+    lacks = [_lack_of(session, row) for row in rows]
+    for row, lack in zip(rows, lacks, strict=True):
+        if lack is None:
+            return row
+    raise next(
+        (lack for lack in lacks if lack is not None),
+        SaleRefused(
             "ENROLMENT_NOT_CURRENT",
             "falta a declaração de matrícula atualizada (Decreto 1.827, art. 70, c); os passes já comprados "
             "continuam valendo",
             "a current declaration of enrolment is missing; passes bought stay valid",
-        )
+        ),
+    )
+
+
+def _lack_of(session: Session, row: EnrolmentRow) -> SaleRefused | None:
+    """What a current declaration lacks for a sale; None for nothing."""
     if not school_of(session, row.school_id).network.is_public:
-        raise SaleRefused(
+        return SaleRefused(
             "SCHOOL_NOT_PUBLIC",
             "o passe de estudante é da rede pública de ensino (Lei 1.055/91, art. 48, X)",
             "student passes are for public schools",
         )
     if row.identity_seen_on is None or row.address_seen_on is None:
-        raise SaleRefused(
+        return SaleRefused(
             "PROOF_MISSING",
             "falta ver a identidade ou o comprovante de endereço (Decreto 1.827, art. 70, c)",
             "identity or proof of address was not seen",
         )
     if row.passes_per_day == 0:
-        raise SaleRefused(
+        return SaleRefused(
             "NEED_NOT_DECLARED",
             "falta declarar a necessidade de transporte (Decreto 1.827, art. 70, a)",
             "the need was not declared",
         )
-    return row
+    return None
 
 
 def _fare_of_day(session: Session, network: Network, day: date) -> FareRow:

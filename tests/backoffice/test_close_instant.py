@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from backoffice.application.close_month import ClosedMonth
+from backoffice.application.errors import Conflict
 from tests.backoffice.claims_city import CLOSING, HASH, LONG_AGO, ClaimsCity, at, make_claims_city
 from tests.backoffice.claims_month import close, documents
 from validator.domain.service_time import Month
@@ -119,3 +120,27 @@ def test_a_reversal_finds_its_claim_though_the_operator_had_no_ride_since(city: 
     assert found["verde"]["totals"]["total_cents"] == -225
     assert found["verde"]["adjustments"][0]["cents"] == -225
     assert found["verde"]["totals"]["total_words"].startswith("menos ")
+
+
+def test_a_closing_that_fails_uses_up_no_number(city: ClaimsCity) -> None:
+    """The first attempt stops at a ride without a fare, after others were rated; the number is the next attempt's."""
+    city.tap(at("2026-03-09 07:00"), holder=city.student())
+    elder = {"medium": "document", "keyed": "ELDER", "category": "ELDER", "ride_class": "FREE"}
+    city.tap(at("2018-06-16 07:00"), line="901", vehicle="1202", **elder)
+    city.store()
+    with pytest.raises(Conflict, match="falta tarifa"):
+        close(city, Month("2018-06"))
+    city.register(
+        "fares",
+        id=3,
+        network="INTERIOR",
+        first_day=date(2018, 1, 1),
+        cents=600,
+        act_id=1,
+        recorded_at=LONG_AGO,
+    )
+
+    first, second = close(city, Month("2018-06")), close(city)
+
+    numbers = [claim.number for closed in (first, second) for claim in closed.claims]
+    assert [number.rsplit("/", 1)[0][-1] for number in numbers] == ["1", "2"], numbers

@@ -30,6 +30,19 @@ def test_a_second_school_opens_no_second_window(sqlite_city: RegisterCity, pupil
     assert (refused.value.code, refused.value.remaining) == ("WINDOW_FULL", 0)
 
 
+@pytest.mark.parametrize("first", ["public", "private"])
+def test_a_private_course_beside_a_public_school_takes_nothing_away(sqlite_city: RegisterCity, first: str):
+    """The right is the public school's; another declaration, earlier or later, is no reason to refuse."""
+    city = sqlite_city
+    holder = city.holder()
+    city.right(holder, school=city.public_school)
+    schools = [city.public_school, city.private_school]
+    for school in schools if first == "public" else schools[::-1]:
+        city.enrolment(holder, school_id=school)
+
+    assert city.sell(holder, 10).units == 10
+
+
 def test_a_second_card_opens_no_second_purse(sqlite_city: RegisterCity, pupil_of_two_schools: int):
     city = sqlite_city
     first, second = city.card(pupil_of_two_schools), city.card(pupil_of_two_schools)
