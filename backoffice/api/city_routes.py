@@ -12,7 +12,8 @@ from backoffice.application.issue_cards import retire_city_key, rotate_city_key
 from backoffice.application.register_acts import NewFare, record_act, register_fare
 from backoffice.application.register_schools import register_school, set_school_year
 from backoffice.persistence.acts import ActKind, ActRow
-from backoffice.persistence.schools import SchoolNetwork, SchoolRow
+from backoffice.persistence.schools import SchoolRow
+from validator.domain.registration import SchoolNetwork
 from validator.domain.vocabulary import FareMedium, Network
 
 router = APIRouter(prefix="/v1", tags=["cidade"])

@@ -24,7 +24,8 @@ from backoffice.application.register_rights import (
     resume_right,
     suspend_right,
 )
-from backoffice.persistence.rights import Evidence
+from backoffice.application.right_overlaps import overlapped_rights
+from validator.domain.registration import Evidence
 from validator.domain.vocabulary import Category
 
 router = APIRouter(prefix="/v1", tags=["titulares"])
@@ -206,11 +207,22 @@ class RightSent(Sent):
     note: Text | None = None
 
 
+class AskedShown(Shown):
+    """A registered request."""
+
+    id: int
+    overlaps: list[int]
+    """Rights of the same category that hold already on a day that is asked for; the second person sees them too."""
+
+
 @router.post("/holders/{holder_id}/right-requests", status_code=201)
-def ask(holder_id: RecordId, sent: RightSent, by: ByRegistrar, at: Now, session: Writes) -> Created:
+def ask(
+    holder_id: RecordId, sent: RightSent, by: ByRegistrar, at: Now, session: Writes, parts: Parts
+) -> AskedShown:
     """Register a right; it gives nothing until a second person approves it."""
     asked = Entitlement(**{**sent.model_dump(), "evidence": frozenset(sent.evidence)})
-    return Created.model_validate(request_right(session, by, at, holder_id=holder_id, asked=asked))
+    row = request_right(session, by, at, parts.book, holder_id=holder_id, asked=asked)
+    return AskedShown(id=row.id, overlaps=list(overlapped_rights(session, parts.book, row)))
 
 
 class PendingShown(Shown):
@@ -225,12 +237,14 @@ class PendingShown(Shown):
     registered_by: int
     recorded_at: datetime
     may_approve: bool
+    overlaps: list[int]
+    """Rights of the same category that hold already on a day that is asked for."""
 
 
 @router.get("/right-requests")
-def pending(by: ByRegistrar, session: Reads) -> list[PendingShown]:
+def pending(by: ByRegistrar, session: Reads, parts: Parts) -> list[PendingShown]:
     """Requests that nobody has decided, oldest first."""
-    return [PendingShown.model_validate(request) for request in pending_requests(session, by)]
+    return [PendingShown.model_validate(request) for request in pending_requests(session, by, parts.book)]
 
 
 @router.post("/right-requests/{request_id}/approval", status_code=201)

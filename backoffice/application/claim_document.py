@@ -12,15 +12,13 @@ from typing import Any
 from backoffice.application.month_completeness import JournalState
 from backoffice.domain.amounts_in_words import in_words
 from backoffice.domain.claims import (
-    CATEGORIES_IN_ORDER,
-    ELDER_60,
-    ELDER_65,
-    ELDER_UNKNOWN,
     LABELS,
     Adjustment,
     ClaimLine,
     ClaimTally,
     Subtotal,
+    groups_in_order,
+    label_of,
     printed_number,
     subtotals,
 )
@@ -194,12 +192,9 @@ def _adjustment(adjustment: Adjustment) -> dict[str, Any]:
 
 
 def _statistical(tally: ClaimTally) -> list[dict[str, Any]]:
-    order = [c.value for c in CATEGORIES_IN_ORDER]
-    place = order.index("ELDER")
-    order[place : place + 1] = [ELDER_60, ELDER_65, ELDER_UNKNOWN, "ELDER"]
     return [
-        {"category": name, "label": LABELS[name], "quantity": tally.statistical[name]}
-        for name in order
+        {"category": name, "label": label_of(name), "quantity": tally.statistical[name]}
+        for name in groups_in_order(tally.statistical)
         if tally.statistical[name]
     ]
 

@@ -13,6 +13,7 @@ from backoffice.application.errors import Forbidden, Invalid
 from backoffice.application.holder_state import holders_as_recorded
 from backoffice.application.register_fields import cpf_of, search_name, text_of
 from backoffice.application.register_holders import life_of, person_of
+from backoffice.application.right_overlaps import overlapped_rights
 from backoffice.application.staff import PersonReader, Registrar, Staff, sees_special_education
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.cards import CardRow
@@ -212,10 +213,14 @@ class PendingRequest:
     registered_by: int
     recorded_at: datetime
     may_approve: bool
+    overlaps: tuple[int, ...]
 
 
-def pending_requests(session: Session, by: Registrar) -> list[PendingRequest]:
-    """Requests that nobody has decided, oldest first; a school sees its own."""
+def pending_requests(session: Session, by: Registrar, book: RuleBook) -> list[PendingRequest]:
+    """Requests that nobody has decided, oldest first; a school sees its own.
+
+    `overlaps` are rights of the same category that hold already on a day that is asked for.
+    """
     query = (
         select(RightRequestRow)
         .outerjoin(RightDecisionRow, RightDecisionRow.request_id == RightRequestRow.id)
@@ -236,8 +241,9 @@ def pending_requests(session: Session, by: Registrar) -> list[PendingRequest]:
             row.registered_by,
             row.recorded_at,
             approves and row.registered_by != by.user_id and row.holder_id != by.holder_id,
+            overlapped_rights(session, book, row),
         )
-        for row in session.scalars(query)
+        for row in session.scalars(query).all()
     ]
 
 

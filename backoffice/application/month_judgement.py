@@ -15,7 +15,7 @@ from typing import NamedTuple
 from backoffice.application.holder_state import HolderRows, RecordedHolder
 from backoffice.application.month_register import MonthRegister
 from backoffice.application.month_rides import Cited, JournalRow
-from backoffice.domain.claims import ELDER_60, ELDER_65, ELDER_UNKNOWN
+from backoffice.domain.claims import ELDER_UNKNOWN, elder_group
 from backoffice.domain.exclusions import ExclusionReason, first_named
 from backoffice.domain.rides import Place, Release, Ride
 from validator.domain.money import ZERO, Cents
@@ -65,11 +65,14 @@ class HolderAsRecorded:
         return self.at_revision(self.rows.revision_recorded_until(instant))
 
     def elder_group(self, day: date) -> str:
-        """Whether an elder had completed 65 years on a civil day."""
+        """How an elder is counted on a civil day: apart from the age of `elder_split_years` on."""
         birth = self.rows.lives[-1].birth_date if self.rows.lives else None
         if birth is None:
             return ELDER_UNKNOWN
-        return ELDER_65 if anniversary(birth, 65) <= day else ELDER_60
+        split = self.book.parameter_on("elder_split_years", day)
+        rule = self.book.row_on(Category.ELDER, day)
+        age_from = split if rule is None or rule.age_from is None else rule.age_from
+        return elder_group(age_from, split, old=anniversary(birth, split) <= day)
 
 
 class Judgement(NamedTuple):

@@ -1,4 +1,8 @@
-"""Rights: one person registers what was seen, another approves it; ending and suspending are rows of their own."""
+"""Rights: one person registers what was seen, another approves it; ending and suspending are rows of their own.
+
+A second person approves what spends public money: a right does. Ending, suspending and resuming spend none that was not
+approved already (a resumption never outlives the approved end), so one person does them, named in the log.
+"""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -19,7 +23,6 @@ from backoffice.application.register_schools import school_of
 from backoffice.application.staff import Approver, Registrar, refuse_serving_oneself
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.rights import (
-    Evidence,
     RightDecision,
     RightDecisionRow,
     RightEndingRow,
@@ -28,26 +31,10 @@ from backoffice.persistence.rights import (
     RightRow,
     RightSuspensionRow,
 )
-from backoffice.persistence.schools import SchoolNetwork
+from validator.domain.registration import Evidence, RegistrationRow, SchoolNetwork
+from validator.domain.rules import RuleBook
 from validator.domain.service_time import civil_date, day_after
 from validator.domain.vocabulary import AGE_RIGHTS, RIGHTS_IN_ORDER, Category
-
-_PROOF = {
-    Category.STUDENT_50: {Evidence.IDENTITY, Evidence.ADDRESS, Evidence.ENROLMENT, Evidence.NEED},
-    Category.TEACHER: {Evidence.IDENTITY, Evidence.APPOINTMENT},
-    Category.SPECIAL_ED: {Evidence.IDENTITY, Evidence.ENROLMENT},
-}
-_PROOF_OF_OTHERS = {Evidence.IDENTITY, Evidence.CREDENTIAL}
-
-_PUBLIC = frozenset(network for network in SchoolNetwork if network.is_public)
-_SCHOOLS = {
-    Category.STUDENT_50: (_PUBLIC, "escolas públicas (Lei 1.055/91, art. 48, X)"),
-    Category.TEACHER: (
-        frozenset({SchoolNetwork.PUBLIC_MUNICIPAL}),
-        "escolas da rede municipal (Lei 1.216/93)",
-    ),
-    Category.SPECIAL_ED: (_PUBLIC | {SchoolNetwork.SPECIAL}, "instituições de ensino especial ou públicas"),
-}
 
 _EVIDENCE_WORDS = {
     Evidence.IDENTITY: "documento de identidade",
@@ -60,9 +47,19 @@ _EVIDENCE_WORDS = {
 }
 
 
-def proof_of(category: Category) -> frozenset[Evidence]:
-    """The documents that a category needs (Decreto 1.827, arts. 69 and 70)."""
-    return frozenset(_PROOF.get(category, _PROOF_OF_OTHERS))
+_SCHOOL_WORDS = {
+    SchoolNetwork.PUBLIC_MUNICIPAL: "da rede municipal",
+    SchoolNetwork.PUBLIC_STATE: "da rede estadual",
+    SchoolNetwork.PUBLIC_FEDERAL: "da rede federal",
+    SchoolNetwork.PRIVATE: "da rede particular",
+    SchoolNetwork.SPECIAL: "de ensino especial",
+}
+
+
+def proof_of(book: RuleBook, category: Category, day: date) -> frozenset[Evidence]:
+    """The documents that must have been seen for a right that is asked for on a civil day."""
+    row = book.registration_on(category, day)
+    return frozenset() if row is None else row.documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ class Entitlement:
 
 
 def request_right(
-    session: WriteSession, by: Registrar, at: datetime, *, holder_id: int, asked: Entitlement
+    session: WriteSession, by: Registrar, at: datetime, book: RuleBook, *, holder_id: int, asked: Entitlement
 ) -> RightRequestRow:
     """Register a right; it gives nothing until a second person approves it.
 
@@ -102,8 +99,9 @@ def request_right(
     refuse_serving_oneself(by, holder_id)
     person_of(session, holder_id)
     refuse_dead(session, holder_id)
-    _check_category(session, by, asked)
-    _check_days(asked, civil_date(at))
+    today = civil_date(at)
+    _check_category(session, by, book, asked, today)
+    _check_days(asked, today, life_of(session, holder_id).birth_date)
     row = RightRequestRow(
         holder_id=holder_id,
         category=asked.category,
@@ -122,7 +120,7 @@ def request_right(
     return row
 
 
-def _check_category(session: Session, by: Registrar, asked: Entitlement) -> None:
+def _check_category(session: Session, by: Registrar, book: RuleBook, asked: Entitlement, today: date) -> None:
     if asked.category in AGE_RIGHTS:
         raise Invalid(
             "category: este direito decorre da idade e não se registra; confira a data de nascimento",
@@ -132,17 +130,17 @@ def _check_category(session: Session, by: Registrar, asked: Entitlement) -> None
         raise Invalid(
             "category: não é um direito; passes se vendem", "category: is no right; passes are sold"
         )
-    missing = sorted(proof_of(asked.category) - asked.evidence)
+    law = book.registration_on(asked.category, today)
+    if law is None:
+        raise Invalid("category: hoje a lei não dá este direito", "category: no rule gives this right today")
+    missing = sorted(law.documents - asked.evidence)
     if missing:
         words = ", ".join(_EVIDENCE_WORDS[kind] for kind in missing)
-        raise Invalid(f"evidence: falta ver: {words}", f"evidence: not seen yet: {', '.join(missing)}")
-    if asked.category in _SCHOOLS:
-        if asked.school_id is None:
-            raise Invalid("school_id: informe a escola", "school_id: is missing")
-        networks, words = _SCHOOLS[asked.category]
-        if school_of(session, asked.school_id).network not in networks:
-            raise Invalid(f"school_id: só vale para {words}", "school_id: this network gives no such right")
-        refuse_other_school(by, asked.school_id)
+        raise Invalid(
+            f"evidence: falta ver: {words} ({law.article})", f"evidence: not seen yet: {', '.join(missing)}"
+        )
+    if law.schools is not None:
+        _check_school(session, by, law, asked.school_id)
     elif asked.school_id is not None:
         raise Invalid("school_id: esta categoria não tem escola", "school_id: not of this category")
     elif by.school_id is not None:
@@ -151,7 +149,26 @@ def _check_category(session: Session, by: Registrar, asked: Entitlement) -> None
         )
 
 
-def _check_days(asked: Entitlement, today: date) -> None:
+def _check_school(session: Session, by: Registrar, law: RegistrationRow, school_id: int | None) -> None:
+    """Refuse a school whose pupils or teachers the law gives nothing."""
+    if school_id is None:
+        raise Invalid("school_id: informe a escola", "school_id: is missing")
+    schools = law.schools or frozenset()
+    if school_of(session, school_id).network not in schools:
+        words = ", ".join(_SCHOOL_WORDS[network] for network in sorted(schools))
+        raise Invalid(
+            f"school_id: só vale para instituições {words} ({law.article})",
+            f"school_id: only of these networks: {', '.join(sorted(schools))} ({law.article})",
+        )
+    refuse_other_school(by, school_id)
+
+
+def _check_days(asked: Entitlement, today: date, born_on: date | None) -> None:
+    if born_on is not None and day_of(asked.first_day, "first_day") < born_on:
+        raise Invalid(
+            "first_day: antes do nascimento do titular; confira as datas",
+            "first_day: before the holder was born",
+        )
     day_of(asked.first_day, "first_day")
     seen_day_of(asked.seen_on, "seen_on", today)
     if asked.ended_on is not None and day_of(asked.ended_on, "ended_on") <= asked.first_day:

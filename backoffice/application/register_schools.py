@@ -11,7 +11,8 @@ from backoffice.application.register_acts import act_of
 from backoffice.application.register_fields import inep_of, text_of
 from backoffice.application.staff import CityOffice
 from backoffice.persistence.base import WriteSession
-from backoffice.persistence.schools import SchoolNetwork, SchoolRow, SchoolYearRow
+from backoffice.persistence.schools import SchoolRow, SchoolYearRow
+from validator.domain.registration import SchoolNetwork
 
 
 def register_school(

@@ -25,6 +25,7 @@ from backoffice.persistence.outbox import OutboxKind
 from backoffice.persistence.sales import SaleRow
 from validator.domain.fares import fare_on
 from validator.domain.money import Cents, riders_half
+from validator.domain.registration import Evidence, RegistrationRow
 from validator.domain.rights import refusal_of
 from validator.domain.rules import RuleBook
 from validator.domain.service_time import civil_date
@@ -195,7 +196,7 @@ def _student_terms(session: Session, book: RuleBook, holder_id: int, order: Orde
             else f"o direito de estudante não vale hoje: {refusal.sentence()}",
             "the holder has no student's right today",
         )
-    enrolment = _current_enrolment(session, holder_id, day)
+    enrolment = _current_enrolment(session, book, holder_id, day)
     year = school_year_on(session, enrolment.school_id, day)
     limits = limits_on(
         book,
@@ -239,8 +240,8 @@ def _refused(outcome: NotSold) -> SaleRefused:
     )
 
 
-def _current_enrolment(session: Session, holder_id: int, day: date) -> EnrolmentRow:
-    """The declaration that proves the enrolment today, with all that art. 70 asks for.
+def _current_enrolment(session: Session, book: RuleBook, holder_id: int, day: date) -> EnrolmentRow:
+    """The declaration that proves the enrolment today, with all that the law asks for.
 
     Of several, as of a pupil who studies at a private school too, the newest that proves it counts.
     """
@@ -251,7 +252,8 @@ def _current_enrolment(session: Session, holder_id: int, day: date) -> Enrolment
         )
         .order_by(EnrolmentRow.id.desc())
     ).all()
-    lacks = [_lack_of(session, row) for row in rows]
+    law = book.registration_on(Category.STUDENT_50, day)
+    lacks = [_lack_of(session, law, row) for row in rows]
     for row, lack in zip(rows, lacks, strict=True):
         if lack is None:
             return row
@@ -266,21 +268,22 @@ def _current_enrolment(session: Session, holder_id: int, day: date) -> Enrolment
     )
 
 
-def _lack_of(session: Session, row: EnrolmentRow) -> SaleRefused | None:
+def _lack_of(session: Session, law: RegistrationRow | None, row: EnrolmentRow) -> SaleRefused | None:
     """What a current declaration lacks for a sale; None for nothing."""
-    if not school_of(session, row.school_id).network.is_public:
+    if law is None or school_of(session, row.school_id).network not in (law.schools or ()):
         return SaleRefused(
             "SCHOOL_NOT_PUBLIC",
             "o passe de estudante é da rede pública de ensino (Lei 1.055/91, art. 48, X)",
             "student passes are for public schools",
         )
-    if row.identity_seen_on is None or row.address_seen_on is None:
+    seen = {Evidence.IDENTITY: row.identity_seen_on, Evidence.ADDRESS: row.address_seen_on}
+    if any(document in law.documents and day_seen is None for document, day_seen in seen.items()):
         return SaleRefused(
             "PROOF_MISSING",
             "falta ver a identidade ou o comprovante de endereço (Decreto 1.827, art. 70, c)",
             "identity or proof of address was not seen",
         )
-    if row.passes_per_day == 0:
+    if Evidence.NEED in law.documents and row.passes_per_day == 0:
         return SaleRefused(
             "NEED_NOT_DECLARED",
             "falta declarar a necessidade de transporte (Decreto 1.827, art. 70, a)",

@@ -27,6 +27,7 @@ from backoffice.application.register_rights import (
     suspend_right,
 )
 from backoffice.application.reserved import refuse_merge, refuse_refund
+from backoffice.application.right_overlaps import overlapped_rights
 from backoffice.application.sell_passes import Order, sell_passes
 from backoffice.application.staff import (
     as_approver,
@@ -39,7 +40,7 @@ from backoffice.cli.card_qr import qr
 from backoffice.cli.console import out
 from backoffice.domain.acquisition import Plan
 from backoffice.persistence.cards import CardKind
-from backoffice.persistence.rights import Evidence
+from validator.domain.registration import Evidence
 from validator.domain.vocabulary import Category, Network, Product
 
 _holders = typer.Typer(help="Titulares.", no_args_is_help=True)
@@ -160,16 +161,26 @@ def ask(
     """Registra um direito; só vale depois que uma segunda pessoa aprovar."""
     with acting(login) as now:
         asked = Entitlement(category, first_day, frozenset(seen), now.today, ended_on, school, note)
-        row = request_right(now.session, as_registrar(now.by), now.at, holder_id=holder, asked=asked)
+        row = request_right(
+            now.session, as_registrar(now.by), now.at, now.office.book, holder_id=holder, asked=asked
+        )
         out.print(f"pedido {row.id} registrado; falta a aprovação de uma segunda pessoa")
+        _say_overlaps(overlapped_rights(now.session, now.office.book, row))
+
+
+def _say_overlaps(rights: tuple[int, ...]) -> None:
+    if rights:
+        numbers = ", ".join(str(right) for right in rights)
+        out.print(f"aviso: nesses dias já vale direito da mesma categoria: {numbers}", soft_wrap=True)
 
 
 @_rights.command("pending")
 def pending(login: As = None) -> None:
     """Mostra os pedidos sem decisão."""
     with acting(login) as now:
-        for request in pending_requests(now.session, as_registrar(now.by)):
+        for request in pending_requests(now.session, as_registrar(now.by), now.office.book):
             out.print(f"{request.id}\ttitular {request.holder_id}\t{request.category}\t{request.first_day}")
+            _say_overlaps(request.overlaps)
 
 
 @_rights.command("approve")

@@ -26,8 +26,9 @@ from backoffice.cli.acting import As, Moment, acting, parse_day
 from backoffice.cli.console import out
 from backoffice.persistence.acts import ActKind, ActRow
 from backoffice.persistence.operators import OperatorKind, OperatorRow
-from backoffice.persistence.schools import SchoolNetwork, SchoolRow
+from backoffice.persistence.schools import SchoolRow
 from backoffice.persistence.users import Role
+from validator.domain.registration import SchoolNetwork
 from validator.domain.vocabulary import FareMedium, Network
 
 _acts = typer.Typer(help="Atos: leis, decretos, portarias.", no_args_is_help=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
 from backoffice.demo.documents import cnpj
-from backoffice.persistence.schools import SchoolNetwork
+from validator.domain.registration import SchoolNetwork
 from validator.domain.service_time import SAO_PAULO, Month, next_month
 from validator.domain.vocabulary import Network
 

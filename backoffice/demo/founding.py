@@ -200,8 +200,12 @@ class Founder:
     def _entitle(self, session: WriteSession, rider: Rider) -> None:
         by, today = as_registrar(self.staff.clerk), self.at.astimezone(SAO_PAULO).date()
         school = None if rider.school is None else self._schools[rider.school]
-        asked = Entitlement(rider.category, today, proof_of(rider.category), today, school_id=school)
-        request = request_right(session, by, self.at, holder_id=rider.holder_id, asked=asked)
+        asked = Entitlement(
+            rider.category, today, proof_of(self._office.book, rider.category, today), today, school_id=school
+        )
+        request = request_right(
+            session, by, self.at, self._office.book, holder_id=rider.holder_id, asked=asked
+        )
         right = approve_right(session, as_approver(self.staff.manager), self.at, request_id=request.id)
         rider.right_id = right.id
         if rider.category is Category.STUDENT_50:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from backoffice.demo.city_plan import Calendar, CityPlan, LinePlan
 from backoffice.demo.documents import cpf
-from backoffice.persistence.schools import SchoolNetwork
+from validator.domain.registration import SchoolNetwork
 from validator.domain.vocabulary import Category, Network, Product
 
 
@@ -183,7 +183,11 @@ def _school(category: Category, city: CityPlan, chance: random.Random) -> int | 
 
 
 _SCHOOL_NETWORKS = {
-    Category.STUDENT_50: [network for network in SchoolNetwork if network.is_public],
+    Category.STUDENT_50: [
+        SchoolNetwork.PUBLIC_MUNICIPAL,
+        SchoolNetwork.PUBLIC_STATE,
+        SchoolNetwork.PUBLIC_FEDERAL,
+    ],
     Category.TEACHER: [SchoolNetwork.PUBLIC_MUNICIPAL],
     Category.SPECIAL_ED: [SchoolNetwork.SPECIAL],
 }

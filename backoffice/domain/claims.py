@@ -4,6 +4,7 @@ Billed is the ride, never the sale of the pass: of a half fare the face fare of 
 for it; of a gratuity the fare of the day (Lei 1.055/91, art. 48, IX and X; art. 22, I, m).
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,16 +19,12 @@ from validator.domain.vocabulary import RIGHTS_IN_ORDER, Category, Turnstile
 CATEGORIES_IN_ORDER = (*RIGHTS_IN_ORDER, Category.PREPAID, Category.VT, Category.FULL)
 """The order of categories in a claim."""
 
-ELDER_60 = "ELDER_60_64"
-ELDER_65 = "ELDER_65"
 ELDER_UNKNOWN = "ELDER_AGE_UNKNOWN"
-"""How elders are counted: the constitution guarantees 65 and more, the city's law gives from 60 on."""
+"""An elder whose birth date nobody has registered."""
 
 LABELS = {
     Category.CHILD.value: "Criança até 7 anos",
     Category.ELDER.value: "Idoso",
-    ELDER_60: "Idoso de 60 a 64 anos",
-    ELDER_65: "Idoso de 65 anos ou mais",
     ELDER_UNKNOWN: "Idoso, sem idade no registro",
     Category.FISCAL_MUN.value: "Fiscal municipal",
     Category.FISCAL_TRANSP.value: "Fiscal de transporte",
@@ -40,7 +37,45 @@ LABELS = {
     Category.VT.value: "Vale-transporte",
     Category.FULL.value: "Passagem inteira",
 }
-"""The Portuguese name of every category, and of the groups of elders."""
+"""The Portuguese name of every category, and of elders without an age."""
+
+_ELDERS = re.compile(r"ELDER_([0-9]+)(?:_([0-9]+))?", re.ASCII)
+
+
+def elder_group(age_from: int, split: int, *, old: bool) -> str:
+    """How an elder is counted: `ELDER_60_64` below the age of the split, `ELDER_65` from it on.
+
+    Args:
+        age_from: From which age the rule of the day gives the right.
+        split: Parameter `elder_split_years`.
+        old: Whether the elder has completed it.
+    """
+    if old or age_from >= split:
+        return f"ELDER_{max(age_from, split)}"
+    return f"ELDER_{age_from}_{split - 1}"
+
+
+def label_of(group: str) -> str:
+    """The Portuguese name of a category or of a group of elders."""
+    found = _ELDERS.fullmatch(group)
+    if found is None:
+        return LABELS[group]
+    return f"Idoso de {found[1]} a {found[2]} anos" if found[2] else f"Idoso de {found[1]} anos ou mais"
+
+
+def groups_in_order(groups: Iterable[str]) -> list[str]:
+    """Groups in the order of a claim: elders by age, then those without one."""
+    order = [category.value for category in CATEGORIES_IN_ORDER]
+
+    def place(group: str) -> tuple[int, int]:
+        found = _ELDERS.fullmatch(group)
+        if found is not None:
+            return order.index("ELDER"), int(found[1])
+        if group == ELDER_UNKNOWN:
+            return order.index("ELDER"), 998
+        return order.index(group), 999
+
+    return sorted(groups, key=place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,19 +11,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from backoffice.persistence.base import Base, BigId
 from backoffice.persistence.columns import reference, word
+from validator.domain.registration import Evidence
 from validator.domain.vocabulary import Category
-
-
-class Evidence(StrEnum):
-    """Documents that a desk has seen; copies are not kept (LGPD)."""
-
-    IDENTITY = "IDENTITY"
-    ADDRESS = "ADDRESS"
-    ENROLMENT = "ENROLMENT"
-    NEED = "NEED"
-    CREDENTIAL = "CREDENTIAL"
-    APPOINTMENT = "APPOINTMENT"
-    EMPLOYER = "EMPLOYER"
 
 
 class RightDecision(StrEnum):

@@ -1,28 +1,13 @@
 """Schools and their school years (Decreto 1.827, art. 70, b)."""
 
 from datetime import datetime
-from enum import StrEnum
 
 from sqlalchemy import CheckConstraint, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from backoffice.persistence.base import Base, BigId
 from backoffice.persistence.columns import reference, word
-
-
-class SchoolNetwork(StrEnum):
-    """Who keeps a school. Only the public networks give a right to student passes (Lei art. 48, X)."""
-
-    PUBLIC_MUNICIPAL = "PUBLIC_MUNICIPAL"
-    PUBLIC_STATE = "PUBLIC_STATE"
-    PUBLIC_FEDERAL = "PUBLIC_FEDERAL"
-    PRIVATE = "PRIVATE"
-    SPECIAL = "SPECIAL"
-
-    @property
-    def is_public(self) -> bool:
-        """Whether it is one of the public networks."""
-        return self.value.startswith("PUBLIC_")
+from validator.domain.registration import SchoolNetwork
 
 
 class SchoolRow(Base):

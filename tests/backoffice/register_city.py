@@ -46,8 +46,8 @@ from backoffice.persistence.base import WriteSession, make_engine, reading, writ
 from backoffice.persistence.migrate import migrate
 from backoffice.persistence.operators import OperatorKind
 from backoffice.persistence.sales import SaleRow
-from backoffice.persistence.schools import SchoolNetwork
 from backoffice.persistence.users import Role
+from validator.domain.registration import SchoolNetwork
 from validator.domain.vocabulary import Category, Network, Product
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -116,14 +116,14 @@ class RegisterCity:
         asked = Entitlement(
             category=category,
             first_day=first_day,
-            evidence=proof_of(category),
+            evidence=proof_of(BOOK, category, TODAY),
             seen_on=TODAY,
             ended_on=ended_on,
             school_id=school,
         )
         with self.writing() as session:
             request = request_right(
-                session, as_registrar(self.staff("clerk")), NOW, holder_id=holder_id, asked=asked
+                session, as_registrar(self.staff("clerk")), NOW, BOOK, holder_id=holder_id, asked=asked
             )
             return approve_right(session, as_approver(self.staff("manager")), NOW, request_id=request.id).id
 

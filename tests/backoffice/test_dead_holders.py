@@ -9,7 +9,7 @@ from backoffice.application.issue_cards import block_card, replace_card, unblock
 from backoffice.application.register_deaths import record_death
 from backoffice.application.register_rights import Entitlement, approve_right, proof_of, request_right
 from backoffice.application.staff import as_approver, as_desk, as_registrar
-from tests.backoffice.register_city import CPF, NOW, TODAY, RegisterCity
+from tests.backoffice.register_city import BOOK, CPF, NOW, TODAY, RegisterCity
 from validator.domain.vocabulary import Category, Product
 
 
@@ -22,11 +22,11 @@ def test_a_request_that_waited_is_not_approved(sqlite_city: RegisterCity):
     city = sqlite_city
     holder = city.holder(birth=date(1980, 1, 1), cpf=CPF)
     asked = Entitlement(
-        Category.FISCAL_MUN, TODAY, frozenset(proof_of(Category.FISCAL_MUN)), TODAY, ended_on=None
+        Category.FISCAL_MUN, TODAY, proof_of(BOOK, Category.FISCAL_MUN, TODAY), TODAY, ended_on=None
     )
     with city.writing() as session:
         clerk = as_registrar(city.staff("clerk"))
-        request = request_right(session, clerk, NOW, holder_id=holder, asked=asked).id
+        request = request_right(session, clerk, NOW, BOOK, holder_id=holder, asked=asked).id
     dead(city, holder)
 
     with pytest.raises(Conflict, match="falecido"), city.writing() as session:

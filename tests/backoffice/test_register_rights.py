@@ -47,13 +47,13 @@ def test_a_right_counts_once_a_second_person_approves_it(city: RegisterCity):
     asked = Entitlement(
         Category.STUDENT_50,
         date(2026, 2, 1),
-        proof_of(Category.STUDENT_50),
+        proof_of(BOOK, Category.STUDENT_50, TODAY),
         TODAY,
         school_id=city.public_school,
     )
     with city.writing() as session:
         request = request_right(
-            session, as_registrar(city.staff("manager")), NOW, holder_id=holder, asked=asked
+            session, as_registrar(city.staff("manager")), NOW, BOOK, holder_id=holder, asked=asked
         ).id
     assert state_of(city, holder).holder.rights == ()
 
@@ -84,11 +84,11 @@ def test_the_database_itself_refuses_one_person_in_both_roles(city: RegisterCity
 def test_two_approvers_at_once_make_one_right(city: RegisterCity):
     holder = city.holder()
     asked = Entitlement(
-        Category.TEACHER, TODAY, proof_of(Category.TEACHER), TODAY, school_id=city.public_school
+        Category.TEACHER, TODAY, proof_of(BOOK, Category.TEACHER, TODAY), TODAY, school_id=city.public_school
     )
     with city.writing() as session:
         request = request_right(
-            session, as_registrar(city.staff("clerk")), NOW, holder_id=holder, asked=asked
+            session, as_registrar(city.staff("clerk")), NOW, BOOK, holder_id=holder, asked=asked
         ).id
 
     def approve(login: str) -> str:
@@ -107,11 +107,11 @@ def test_two_approvers_at_once_make_one_right(city: RegisterCity):
 def test_a_denial_needs_its_reason(sqlite_city: RegisterCity):
     city = sqlite_city
     asked = Entitlement(
-        Category.TEACHER, TODAY, proof_of(Category.TEACHER), TODAY, school_id=city.public_school
+        Category.TEACHER, TODAY, proof_of(BOOK, Category.TEACHER, TODAY), TODAY, school_id=city.public_school
     )
     with city.writing() as session:
         request = request_right(
-            session, as_registrar(city.staff("clerk")), NOW, holder_id=city_holder(city), asked=asked
+            session, as_registrar(city.staff("clerk")), NOW, BOOK, holder_id=city_holder(city), asked=asked
         ).id
 
     with pytest.raises(Invalid), city.writing() as session:
@@ -134,10 +134,11 @@ def _count(city: RegisterCity) -> int:
         (Category.ELDER, None, "decorre da idade"),
         (Category.PREPAID, None, "passes se vendem"),
         (Category.STUDENT_50, None, "informe a escola"),
-        (Category.STUDENT_50, "private_school", "públicas"),
-        (Category.STUDENT_50, "special_school", "públicas"),
+        (Category.STUDENT_50, "private_school", "rede municipal.*art. 48, X"),
+        (Category.STUDENT_50, "special_school", "rede municipal.*art. 48, X"),
         (Category.TEACHER, "state_school", "rede municipal"),
         (Category.SPECIAL_ED, "private_school", "ensino especial"),
+        (Category.SPECIAL_ED, "public_school", "ensino especial .*art. 48, IX"),
         (Category.FISCAL_TRAB, "public_school", "não tem escola"),
     ],
 )
@@ -156,7 +157,9 @@ def test_a_missing_document_is_named(sqlite_city: RegisterCity, category: Catego
     asked = Entitlement(category, TODAY, frozenset(), TODAY)
 
     with pytest.raises(Invalid, match="documento de identidade"), sqlite_city.writing() as session:
-        request_right(session, as_registrar(sqlite_city.staff("clerk")), NOW, holder_id=holder, asked=asked)
+        request_right(
+            session, as_registrar(sqlite_city.staff("clerk")), NOW, BOOK, holder_id=holder, asked=asked
+        )
 
 
 def test_nobody_serves_themselves(sqlite_city: RegisterCity):
@@ -236,11 +239,11 @@ def test_a_document_cannot_have_been_seen_tomorrow(sqlite_city: RegisterCity):
     holder = sqlite_city.holder()
     clerk = as_registrar(sqlite_city.staff("clerk"))
     tomorrow = TODAY + timedelta(days=1)
-    asked = Entitlement(Category.OFICIAL_JUST, TODAY, proof_of(Category.OFICIAL_JUST), tomorrow)
+    asked = Entitlement(Category.OFICIAL_JUST, TODAY, proof_of(BOOK, Category.OFICIAL_JUST, TODAY), tomorrow)
     days = (sqlite_city.public_school, date(2026, 2, 1), date(2026, 12, 1), 2)
 
     with pytest.raises(Invalid, match="seen_on"), sqlite_city.writing() as session:
-        request_right(session, clerk, NOW, holder_id=holder, asked=asked)
+        request_right(session, clerk, NOW, BOOK, holder_id=holder, asked=asked)
     for declaration in (Declaration(*days, tomorrow, TODAY), Declaration(*days, TODAY, tomorrow)):
         with pytest.raises(Invalid, match="seen_on"), sqlite_city.writing() as session:
             register_enrolment(session, clerk, NOW, holder_id=holder, declaration=declaration)

@@ -124,7 +124,7 @@ def test_what_article_70_asks_for_is_asked_for(
 
 def test_a_private_school_gives_no_student_pass(sqlite_city: RegisterCity):
     holder = sqlite_city.holder()
-    with pytest.raises(Invalid, match="públicas"):
+    with pytest.raises(Invalid, match="rede municipal"):
         sqlite_city.right(holder, school=sqlite_city.private_school)
     sqlite_city.right(holder, school=sqlite_city.public_school)
     sqlite_city.enrolment(holder, school_id=sqlite_city.private_school)

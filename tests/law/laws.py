@@ -22,6 +22,11 @@ def rule(data: dict[str, Any], row_id: str) -> dict[str, Any]:
     return next(row for row in data["rule"] if row["id"] == row_id)
 
 
+def registration(data: dict[str, Any], row_id: str) -> dict[str, Any]:
+    """One registration row of a mapping."""
+    return next(row for row in data["registration"] if row["id"] == row_id)
+
+
 def parameter(data: dict[str, Any], name: str) -> dict[str, Any]:
     """One parameter row of a mapping."""
     return next(row for row in data["parameter"] if row["name"] == name)

@@ -48,10 +48,10 @@ from backoffice.domain.acquisition import Plan
 from backoffice.persistence.acts import ActKind
 from backoffice.persistence.base import WriteSession, writing
 from backoffice.persistence.operators import OperatorKind
-from backoffice.persistence.schools import SchoolNetwork
 from backoffice.persistence.users import Role
 from tests.simulation.facts import CardSet, Change, Facts, FareSet, PassesSold, Recorded, RightGiven, Token
 from tests.simulation.facts import Person as PersonFacts
+from validator.domain.registration import SchoolNetwork
 from validator.domain.vocabulary import Category, Network, Product
 
 FOUNDED = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
@@ -355,13 +355,18 @@ class People:
         asked = Entitlement(
             category,
             first,
-            proof_of(category),
+            proof_of(BOOK, category, FOUNDED.date()),
             date(2026, 2, 10),
             ended_on=ended,
             school_id=None if school is None else self._city.schools[school],
         )
         request = request_right(
-            self._session, as_registrar(self._staff["clerk"]), at, holder_id=rider.holder_id, asked=asked
+            self._session,
+            as_registrar(self._staff["clerk"]),
+            at,
+            BOOK,
+            holder_id=rider.holder_id,
+            asked=asked,
         )
         right = approve_right(self._session, as_approver(self._staff["manager"]), at, request_id=request.id)
         rider.rights[category.value] = right.id

@@ -8,17 +8,14 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
+from validator.domain.law_rows import LawError as LawError
+from validator.domain.law_rows import Row, check_days
+from validator.domain.registration import RegistrationRow, check_registrations, registration_row
 from validator.domain.vocabulary import Category, Network, Turnstile
-
-E = TypeVar("E", bound=StrEnum)
-
-
-class LawError(ValueError):
-    """The law's data breaks its form; the message names the row and says what to write instead."""
 
 
 class RiderPays(StrEnum):
@@ -107,6 +104,7 @@ PARAMETERS = {
     "passes_per_school_day": "passes",
     "school_days_default": "days",
     "list_max_age_hours": "hours",
+    "elder_split_years": "years",
     "uid_rights": "switch",
 }
 """Every parameter that the code reads, with its unit; a switch is 0 for no and 1 for yes."""
@@ -119,12 +117,14 @@ class RuleBook:
     Attributes:
         rows: All rules, by category and first day.
         parameters: All parameter rows, by name and first day.
+        registrations: What proves a right at the desk, by category and first day.
         art70_effective_from: First day of the cap and the windows of Decreto art. 70 (art. 73), None for never.
         version: Hash of the whole content; every decision and claim carries it.
     """
 
     rows: tuple[RuleRow, ...]
     parameters: tuple[ParameterRow, ...]
+    registrations: tuple[RegistrationRow, ...]
     art70_effective_from: date | None
     version: str
 
@@ -135,6 +135,11 @@ class RuleBook:
     def row_on(self, category: Category, day: date) -> RuleRow | None:
         """The rule of a category in force on a civil day."""
         return next((row for row in self.rows_of(category) if row.in_force_on(day)), None)
+
+    def registration_on(self, category: Category, day: date) -> RegistrationRow | None:
+        """What proves a right of a category on the day on which it is asked for; None where nothing does."""
+        rows = (row for row in self.registrations if row.category is category)
+        return next((row for row in rows if row.in_force_on(day)), None)
 
     def parameter_on(self, name: str, day: date) -> int:
         """The value of a parameter on a civil day; before its first row the first value holds.
@@ -155,16 +160,23 @@ def parse_rule_book(data: Mapping[str, Any]) -> RuleBook:
     Raises:
         LawError: a row is unknown, incomplete, overlaps another or leaves a gap; the message names it.
     """
-    unknown = sorted(set(data) - {"law", "rule", "parameter"})
+    unknown = sorted(set(data) - {"law", "rule", "registration", "parameter"})
     if unknown:
-        raise LawError(f"unknown table {unknown[0]!r}: a law file has [law], [[rule]] and [[parameter]]")
+        raise LawError(
+            f"unknown table {unknown[0]!r}: a law file has [law], [[rule]], [[registration]] and [[parameter]]"
+        )
     rules = [_rule_row(number, raw) for number, raw in enumerate(_tables(data, "rule"), start=1)]
+    proofs = [
+        registration_row(number, raw) for number, raw in enumerate(_tables(data, "registration"), start=1)
+    ]
     numbers = [_parameter_row(number, raw) for number, raw in enumerate(_tables(data, "parameter"), start=1)]
     rows = tuple(sorted(rules, key=lambda row: (row.category, row.first_day)))
     parameters = tuple(sorted(numbers, key=lambda row: (row.name, row.first_day)))
+    registrations = tuple(sorted(proofs, key=lambda row: (row.category, row.first_day)))
     _check_rows(rows)
+    check_registrations(registrations)
     _check_parameters(parameters)
-    return RuleBook(rows, parameters, _art70(data.get("law", {})), _version(data))
+    return RuleBook(rows, parameters, registrations, _art70(data.get("law", {})), _version(data))
 
 
 def _art70(law: object) -> date | None:
@@ -191,62 +203,6 @@ def _version(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
-class _Row:
-    """Typed access to the fields of one raw row; every error names the row."""
-
-    def __init__(self, kind: str, number: int, raw: Mapping[str, Any], known: set[str]) -> None:
-        self.raw = raw
-        self.name = f"{kind} {raw.get('id') or raw.get('name') or f'number {number} (without a name)'}"
-        unknown = sorted(set(raw) - known)
-        if unknown:
-            raise self.error(f"unknown field {unknown[0]!r}; known are {', '.join(sorted(known))}")
-
-    def error(self, what: str) -> LawError:
-        return LawError(f"{self.name}: {what}")
-
-    def text(self, field: str) -> str:
-        value = self.raw.get(field)
-        if not isinstance(value, str) or not value.strip():
-            raise self.error(f"{field} is missing; write a text")
-        return value
-
-    def optional_text(self, field: str) -> str | None:
-        return self.text(field) if field in self.raw else None
-
-    def day(self, field: str) -> date:
-        value = self.raw.get(field)
-        if type(value) is not date:
-            raise self.error(f"{field} is missing or no date; write it as 2005-01-06")
-        return value
-
-    def optional_day(self, field: str) -> date | None:
-        return self.day(field) if field in self.raw else None
-
-    def number(self, field: str, highest: int) -> int:
-        value = self.raw.get(field)
-        if type(value) is not int or not 0 <= value <= highest:
-            raise self.error(f"{field} is a whole number from 0 to {highest}, not {value!r}")
-        return value
-
-    def optional_number(self, field: str, highest: int) -> int | None:
-        return self.number(field, highest) if field in self.raw else None
-
-    def flag(self, field: str) -> bool:
-        value = self.raw.get(field, False)
-        if not isinstance(value, bool):
-            raise self.error(f"{field} is true or false, not {value!r}")
-        return value
-
-    def choice(self, field: str, enum: type[E]) -> E:
-        return self.member(field, self.raw.get(field), enum)
-
-    def member(self, field: str, value: object, enum: type[E]) -> E:
-        try:
-            return enum(str(value))
-        except ValueError:
-            raise self.error(f"{field} {value!r} is unknown; known are {', '.join(enum)}") from None
-
-
 _RULE_FIELDS = {
     "id", "category", "from", "to", "age_from", "age_through", "rider_pays", "repaid_percent", "status",
     "turnstile", "networks", "keyable", "by_document", "article", "amended_by", "note",
@@ -254,7 +210,7 @@ _RULE_FIELDS = {
 
 
 def _rule_row(number: int, raw: Mapping[str, Any]) -> RuleRow:
-    row = _Row("rule", number, raw, _RULE_FIELDS)
+    row = Row("rule", number, raw, _RULE_FIELDS)
     networks = raw.get("networks")
     if not isinstance(networks, list) or not networks:
         raise row.error('networks is a list such as ["URBAN", "INTERIOR"]')
@@ -280,9 +236,8 @@ def _rule_row(number: int, raw: Mapping[str, Any]) -> RuleRow:
     return rule
 
 
-def _check_sense(row: _Row, rule: RuleRow) -> None:
-    if rule.last_day is not None and rule.last_day < rule.first_day:
-        raise row.error(f"ends on {rule.last_day} before it begins on {rule.first_day}")
+def _check_sense(row: Row, rule: RuleRow) -> None:
+    row.check_order(rule.first_day, rule.last_day)
     if (rule.status is Status.NONE) != (rule.repaid_percent == 0):
         raise row.error("status is none exactly where repaid_percent is 0")
     if rule.rider_pays is RiderPays.ALL and rule.repaid_percent:
@@ -302,7 +257,7 @@ def _check_sense(row: _Row, rule: RuleRow) -> None:
 
 
 def _parameter_row(number: int, raw: Mapping[str, Any]) -> ParameterRow:
-    row = _Row("parameter", number, raw, {"name", "value", "unit", "from", "act", "note"})
+    row = Row("parameter", number, raw, {"name", "value", "unit", "from", "act", "note"})
     name = row.text("name")
     if name not in PARAMETERS:
         raise row.error(f"unknown parameter; known are {', '.join(sorted(PARAMETERS))}")
@@ -324,13 +279,7 @@ def _check_rows(rows: tuple[RuleRow, ...]) -> None:
         own = [row for row in rows if row.category is category]
         if not own:
             raise LawError(f"category {category} has no rule row; every category needs one")
-        for before, after in itertools.pairwise(own):
-            if before.last_day is None or before.last_day >= after.first_day:
-                raise LawError(f"rule {before.id}: overlaps {after.id}, which begins on {after.first_day}")
-            if before.last_day + timedelta(days=1) != after.first_day:
-                raise LawError(
-                    f"rule {before.id}: leaves a gap after {before.last_day} until {after.id} begins"
-                )
+        check_days([(f"rule {row.id}", row.first_day, row.last_day) for row in own])
 
 
 def _check_parameters(rows: tuple[ParameterRow, ...]) -> None:

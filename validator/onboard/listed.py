@@ -193,4 +193,4 @@ def _row(category: Category, kind: KindRecord) -> RuleRow:
 def _with_rows(book: RuleBook, rows: dict[Category, RuleRow]) -> RuleBook:
     """The rule table with the list's rows in place of all rights; purses and full fare stay the law's."""
     kept = tuple(row for row in book.rows if row.category not in RIGHTS_IN_ORDER)
-    return RuleBook((*rows.values(), *kept), book.parameters, book.art70_effective_from, book.version)
+    return replace(book, rows=(*rows.values(), *kept))
