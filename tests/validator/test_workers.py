@@ -152,15 +152,16 @@ def test_workers_race_for_the_last_places_of_one_person(city: SeededCity, redis_
 def test_an_end_in_the_middle_of_the_work_answers_what_was_taken_on(
     city: SeededCity, redis_url: str, tmp_path: Path
 ):
-    card, port = city.holder(HOLDER, prepaid(passes=100_000)), free_port()
+    port = free_port()
     devices = [city.device(f"val-{n}") for n in range(6)]
+    cards = [city.holder(f"{n:016x}", prepaid(passes=100_000)) for n in range(6)]
     address = f"http://127.0.0.1:{port}"
 
     def until_closed(number: int, device: SeededDevice) -> tuple[int, int]:
         """How many taps were answered whole, and how many answers broke off in the middle."""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
             for tap in range(5_000):
-                body = device.tap(10_000 * number + tap, card.medium)
+                body = device.tap(10_000 * number + tap, cards[number].medium)
                 try:
                     connection.request("POST", "/v1/boardings", body, headers_of(device))
                     answer = connection.getresponse()
