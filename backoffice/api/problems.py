@@ -140,14 +140,17 @@ async def _malformed(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     english = wants_english(request)
     errors = [
-        {"field": _path(found["loc"]), "message": _message(found, english=english)}
-        for found in error.errors()
+        {"field": _path(found), "message": _message(found, english=english)} for found in error.errors()
     ]
     detail = ("corrija os campos indicados em errors", "correct the fields named in errors")
     return problem(request, 422, detail, code="INVALID", more={"errors": errors})
 
 
-def _path(location: tuple[int | str, ...]) -> str:
+def _path(found: Any) -> str:
+    """The field; the whole body where it is no JSON, whose location is then a place in the text."""
+    location: tuple[int | str, ...] = found["loc"]
+    if found["type"] == "json_invalid":
+        return str(location[0])
     return ".".join(str(part) for part in location[1:]) or str(location[0])
 
 

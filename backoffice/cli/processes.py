@@ -94,6 +94,7 @@ def backoffice(
         port=settings.backoffice_port if port is None else port,
         log_config=None,
         access_log=False,
+        ws="none",  # nothing here speaks it, and a refusal would log the whole address
         server_header=False,
     )
 
