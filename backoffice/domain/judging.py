@@ -1,6 +1,5 @@
 """Judging one ride: what the law gives on what the rider was released on, and nothing that would cost the city more."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from backoffice.domain.exclusions import ExclusionReason, exclusion_of
@@ -51,7 +50,7 @@ class Judged(NamedTuple):
     def excluded(self, reason: ExclusionReason) -> "Judged":
         """The same ride where something else keeps it from the law's gift: a pass that was given stays given."""
         operator = Cents(self.operator_cents + self.city_cents)
-        uses = None if self.uses is None else replace(self.uses, counts_cap=False)
+        uses = None if self.uses is None else self.uses._replace(counts_cap=False)
         return self._replace(
             accepted=None, reason=reason, city_cents=ZERO, operator_cents=operator, uses=uses
         )

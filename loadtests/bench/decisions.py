@@ -4,6 +4,7 @@ import random
 import statistics
 import time
 from collections.abc import Iterator
+from datetime import UTC
 
 from loadtests.bench.city import LINES, city_view, holder_of_category, usage_of_category
 from loadtests.bench.stage import Stage, now
@@ -42,7 +43,14 @@ def draw_cases(city: City) -> list[Case]:
 def _case(number: int, category: Category, chance: random.Random) -> Case:
     cash = Medium(MediumKind.CASH, tendered_cents=Cents(500))
     medium = cash if category is Category.FULL else CARD
-    tap = Tap(f"{number:032x}", now(), chance.choice(LINES), Network.URBAN, f"{1000 + number % 400}", medium)
+    tap = Tap(
+        f"{number:032x}",
+        now().astimezone(UTC),
+        chance.choice(LINES),
+        Network.URBAN,
+        f"{1000 + number % 400}",
+        medium,
+    )
     if category is Category.FULL:
         return tap, None, Usage()
     return tap, holder_of_category(category), usage_of_category(category)

@@ -2,13 +2,12 @@
 
 import copy
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.properties.law_strategies import CITY, holders, taps, usages
+from tests.properties.law_strategies import CITY, holders, instants, taps, usages
 from validator.domain.boarding import decide, effects_of
 from validator.domain.city import city_of
 from validator.domain.decision import Accepted, Refused
@@ -70,7 +69,7 @@ def test_the_city_never_pays_for_those_whom_the_law_does_not_repay(
 def test_a_chip_pays_or_is_refused_and_never_costs_the_city_anything(
     tap: Tap, holder: Holder | None, usage: Usage
 ):
-    decision = decide(replace(tap, medium=Medium(MediumKind.UID), continues=None), holder, usage, CITY)
+    decision = decide(tap._replace(medium=Medium(MediumKind.UID), continues=None), holder, usage, CITY)
 
     if isinstance(decision, Accepted):
         assert decision.category in (Category.PREPAID, Category.VT, Category.FULL)
@@ -126,8 +125,8 @@ def test_a_purse_never_gives_a_pass_that_it_does_not_have(tap: Tap, holder: Hold
 def test_on_a_free_day_nobody_with_a_known_medium_is_refused_and_nothing_is_used(
     tap: Tap, holder: Holder | None, usage: Usage
 ):
-    sunday = replace(
-        tap, occurred_at=datetime(2026, 8, 2, 15, tzinfo=UTC), network=Network.URBAN, continues=None
+    sunday = tap._replace(
+        occurred_at=datetime(2026, 8, 2, 15, tzinfo=UTC), network=Network.URBAN, continues=None
     )
 
     decision = decide(sunday, holder, usage, CITY)
@@ -215,3 +214,17 @@ def test_an_annulment_at_once_gives_back_what_the_boarding_took(arrived: list[Ef
     for key in {*usage.used, *after.used}:
         assert after.remaining(key, 100) == usage.remaining(key, 100)
     assert after.last == usage.last
+
+
+@given(taps(), maybe_holders, usages())
+def test_what_was_worked_out_before_is_what_a_new_city_works_out(
+    tap: Tap, holder: Holder | None, usage: Usage
+):
+    assert decide(tap, holder, usage, CITY) == decide(tap, holder, usage, city_of(CITY.book, CITY.fares))
+
+
+@given(st.lists(instants, min_size=1))
+def test_the_law_of_an_instant_is_that_of_its_civil_day_whatever_was_asked_before(
+    asked: list[datetime],
+):
+    assert [CITY.at(instant).day for instant in asked] == [civil_date(instant) for instant in asked]

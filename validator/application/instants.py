@@ -1,7 +1,7 @@
 """Instants on the wire: ISO 8601 with offset, and nothing that could mean something else."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 from validator.application.errors import Malformed
 
@@ -13,14 +13,16 @@ _FORM = re.compile(
 
 
 def read_instant(text: str, field: str) -> datetime:
-    """Read an instant, from 1970 to 2100. What is finer than a microsecond is cut off.
+    """Read an instant, from 1970 to 2100, in UTC. What is finer than a microsecond is cut off.
+
+    In UTC, since to compare or subtract two instants of different offsets takes five times as long.
 
     Raises:
         Malformed: anything but `YYYY-MM-DDTHH:MM:SS[.fraction](Z|+hh:mm)`; a naive text, a second 60 too.
     """
     if _FORM.fullmatch(text) is not None:
         try:
-            return datetime.fromisoformat(text)
+            return datetime.fromisoformat(text).astimezone(UTC)
         except ValueError:
             pass
     raise not_an_instant(field)

@@ -13,11 +13,11 @@ from validator.domain.city import City, LawOfDay
 from validator.domain.decision import Accepted, Decision, Refused, Uses
 from validator.domain.holder import NOBODY, Holder
 from validator.domain.money import ZERO, Cents, share_of
-from validator.domain.purses import Purse
+from validator.domain.purses import Lot, Purse
 from validator.domain.reasons import Reason
 from validator.domain.rules import RiderPays, RuleRow
 from validator.domain.tap import CARD, Continued, Medium, Tap
-from validator.domain.usage import Effects, LastBoarding, Usage
+from validator.domain.usage import Consumed, Effects, LastBoarding
 from validator.domain.vocabulary import (
     PURSES_IN_ORDER,
     RIGHTS_IN_ORDER,
@@ -45,6 +45,13 @@ __all__ = [
 ]
 
 
+# Members and plain values on the path of every boarding stand here by name: asking an enum for one is a call.
+_CARD, _UID, _DOCUMENT = MediumKind.CARD, MediumKind.UID, MediumKind.DOCUMENT
+_KEY, _CASH = MediumKind.KEY, MediumKind.CASH
+_CARD_TARIFF, _CASH_TARIFF = FareMedium.CARD, FareMedium.CASH
+_HALF = RiderPays.HALF
+_STUDENT = Product.STUDENT
+_FULL = Category.FULL
 _AT_ONCE = timedelta(0)
 
 
@@ -52,7 +59,7 @@ class FareUnknown(LookupError):
     """No fare is registered for a ride that has a price; the city's fares are incomplete."""
 
 
-def decide(tap: Tap, holder: Holder | None, usage: Usage, city: City) -> Decision:
+def decide(tap: Tap, holder: Holder | None, usage: Consumed, city: City) -> Decision:
     """Decide one boarding by the law of the tap's civil day.
 
     Args:
@@ -74,7 +81,7 @@ def decide(tap: Tap, holder: Holder | None, usage: Usage, city: City) -> Decisio
         return _carried_on(tap.continues.category, city, law)
     if fare == 0:
         return _free_day(tap, holder or NOBODY, city, law)
-    if tap.medium.kind is MediumKind.CASH:
+    if tap.medium.kind is _CASH:
         return _pay_cash(tap, fare, law)
     if tap.medium.category is not None:
         return _ride_free(tap.medium.category, tap, fare, law, personal=False)
@@ -94,7 +101,7 @@ def effects_of(tap: Tap, decision: Accepted, city: City) -> Effects:
 
 
 def _tariff(medium: Medium) -> FareMedium:
-    return FareMedium.CASH if medium.kind is MediumKind.CASH else FareMedium.CARD
+    return _CASH_TARIFF if medium.kind is _CASH else _CARD_TARIFF
 
 
 # The medium
@@ -103,9 +110,9 @@ def _tariff(medium: Medium) -> FareMedium:
 def _refusal_of_medium(tap: Tap, holder: Holder | None, city: City, law: LawOfDay) -> Reason | None:
     """Why the medium itself cannot be used: an unknown card, or a category that nobody may key."""
     kind = tap.medium.kind
-    if kind in (MediumKind.CARD, MediumKind.UID):
+    if kind is _CARD or kind is _UID:
         return Reason.CARD_UNKNOWN if holder is None else None
-    category = Category.FULL if kind is MediumKind.CASH else tap.medium.category
+    category = _FULL if kind is _CASH else tap.medium.category
     if category is None:
         return Reason.CATEGORY_NOT_KEYABLE
     rows = [row for row in city.book.rows_of(category) if _proves(kind, row)]
@@ -118,9 +125,9 @@ def _refusal_of_medium(tap: Tap, holder: Holder | None, city: City, law: LawOfDa
 
 def _proves(kind: MediumKind, row: RuleRow) -> bool:
     """Whether a rule lets somebody ride on this medium: a driver's key, an identity document, or money."""
-    if kind is MediumKind.KEY:
+    if kind is _KEY:
         return row.keyable
-    return row.by_document if kind is MediumKind.DOCUMENT else True
+    return row.by_document if kind is _DOCUMENT else True
 
 
 def _forgiven_on_free_days(refusal: Reason) -> bool:
@@ -173,8 +180,8 @@ def _pay_cash(tap: Tap, fare: Cents | None, law: LawOfDay) -> Decision:
         return Refused(Reason.INSUFFICIENT_TENDER)
     if change > law.max_change_fares * price:
         return Refused(Reason.CHANGE_ABOVE_LIMIT)
-    rule = law.rules[Category.FULL]
-    return Accepted(Category.FULL, rule, price, price, ZERO, ZERO, rule.turnstile, change_cents=change)
+    rule = law.rules[_FULL]
+    return Accepted(_FULL, rule, price, price, ZERO, ZERO, rule.turnstile, change_cents=change)
 
 
 def _known(fare: Cents | None) -> Cents:
@@ -189,38 +196,41 @@ def _known(fare: Cents | None) -> Cents:
 
 
 def _best_option(
-    tap: Tap, holder: Holder, usage: Usage, fare: Cents | None, city: City, law: LawOfDay
+    tap: Tap, holder: Holder, usage: Consumed, fare: Cents | None, city: City, law: LawOfDay
 ) -> Decision:
     """Try the holder's options in the order of the law; the first whose conditions hold wins."""
     refusal: Reason | None = None
-    for outcome in _options(tap, holder, usage, fare, city, law):
-        if isinstance(outcome, Accepted):
-            return outcome
-        refusal = refusal or outcome
+    if _proves_rights(tap.medium, law):
+        for category in holder.rights_on(law):
+            outcome = _by_right(category, tap, holder, usage, fare, city, law)
+            if isinstance(outcome, Accepted):
+                return outcome
+            refusal = refusal or outcome
+    for product in PURSES_IN_ORDER if holder.purses else ():
+        purses = holder.purses_of(product)
+        if purses:
+            outcome = _by_purse(product, purses, tap, usage, city, law)
+            if isinstance(outcome, Accepted):
+                return outcome
+            refusal = refusal or outcome
     if refusal is None:
         refusal = Reason.LINE_UNKNOWN if tap.network is None else Reason.NO_PASSES
     return Refused(refusal)
 
 
-def _options(
-    tap: Tap, holder: Holder, usage: Usage, fare: Cents | None, city: City, law: LawOfDay
-) -> Iterator[Accepted | Reason]:
-    if _proves_rights(tap.medium, law):
-        for category in holder.rights_on(law):
-            yield _by_right(category, tap, holder, usage, fare, city, law)
-    for product in PURSES_IN_ORDER:
-        purses = holder.purses_of(product)
-        if purses:
-            yield _by_purse(product, purses, tap, usage, city, law)
-
-
 def _proves_rights(medium: Medium, law: LawOfDay) -> bool:
     """Whether rights are options at all: a uid can be copied and proves none, unless an act says otherwise."""
-    return medium.kind is MediumKind.CARD or (medium.kind is MediumKind.UID and law.uid_rights)
+    return medium.kind is _CARD or (medium.kind is _UID and law.uid_rights)
 
 
 def _by_right(
-    category: Category, tap: Tap, holder: Holder, usage: Usage, fare: Cents | None, city: City, law: LawOfDay
+    category: Category,
+    tap: Tap,
+    holder: Holder,
+    usage: Consumed,
+    fare: Cents | None,
+    city: City,
+    law: LawOfDay,
 ) -> Accepted | Reason:
     """One personal right: conditions fail in the order right, line, cap, passes, passback."""
     rule = law.rules.get(category)
@@ -229,7 +239,7 @@ def _by_right(
     refusal = holder.refusal_of_right(category, law)
     if refusal is not None:
         return refusal
-    if rule.rider_pays is RiderPays.HALF:
+    if rule.rider_pays is _HALF:
         return _by_student_pass(rule, tap, holder, usage, law)
     if tap.network is not None and tap.network not in rule.networks:
         return Reason.NOT_VALID_ON_LINE
@@ -239,19 +249,19 @@ def _by_right(
 
 
 def _by_student_pass(
-    rule: RuleRow, tap: Tap, holder: Holder, usage: Usage, law: LawOfDay
+    rule: RuleRow, tap: Tap, holder: Holder, usage: Consumed, law: LawOfDay
 ) -> Accepted | Reason:
     """Half fare on an urban line, with a pass bought in advance, under the cap (Lei art. 48, X; Decreto art. 70)."""
     if tap.network is None:
         return Reason.LINE_UNKNOWN
     if tap.network not in rule.networks:
         return Reason.NOT_VALID_ON_LINE
-    if law.student_cap is not None and usage.half_fare.get(law.month, 0) >= law.student_cap:
+    if law.student_cap is not None and usage.half_fares(law.month) >= law.student_cap:
         return Reason.STUDENT_CAP_REACHED
-    purse = _on_network(holder.purses_of(Product.STUDENT), tap.network)
+    purse = _on_network(holder.purses_of(_STUDENT), tap.network)
     if purse is None:
         return Reason.NO_PASSES
-    ride = _spend(purse, rule, usage, counts_cap=True)
+    ride = _spend(purse, rule, usage, law, counts_cap=True)
     return Reason.PASSBACK if isinstance(ride, Accepted) and _is_passback(tap, usage, law) else ride
 
 
@@ -259,7 +269,7 @@ _CATEGORY_OF = {product: Category(product.value) for product in PURSES_IN_ORDER}
 
 
 def _by_purse(
-    product: Product, purses: list[Purse], tap: Tap, usage: Usage, city: City, law: LawOfDay
+    product: Product, purses: tuple[Purse, ...], tap: Tap, usage: Consumed, city: City, law: LawOfDay
 ) -> Accepted | Reason:
     """Full fare from a purse that is valid on the line; it may pay for a companion, so passback does not apply."""
     category = _CATEGORY_OF[product]
@@ -271,31 +281,40 @@ def _by_purse(
     purse = _on_network(purses, tap.network)
     if purse is None:
         return Reason.NOT_VALID_ON_LINE
-    return _spend(purse, rule, usage, counts_cap=False)
+    return _spend(purse, rule, usage, law, counts_cap=False)
 
 
-def _on_network(purses: list[Purse], network: Network) -> Purse | None:
+def _on_network(purses: tuple[Purse, ...], network: Network) -> Purse | None:
     for purse in purses:
         if purse.network is network:
             return purse
     return None
 
 
-def _is_passback(tap: Tap, usage: Usage, law: LawOfDay) -> bool:
+def _is_passback(tap: Tap, usage: Consumed, law: LawOfDay) -> bool:
     last = usage.last
     if last is None or last.vehicle != tap.vehicle:
         return False
     return _AT_ONCE <= tap.occurred_at - last.occurred_at < law.reuse
 
 
-def _spend(purse: Purse, rule: RuleRow, usage: Usage, *, counts_cap: bool) -> Accepted | Reason:
-    """Use the next pass: fare and rider's part are those of the day on which it was bought."""
+def _spend(
+    purse: Purse, rule: RuleRow, usage: Consumed, law: LawOfDay, *, counts_cap: bool
+) -> Accepted | Reason:
+    """Use the next pass; thousands of riders of a day ride on passes of the same face and price."""
     key = purse.key
     spent = usage.spent(key)
-    left = purse.bought - usage.refunded.get(key, 0) - spent
+    left = purse.bought - usage.repaid(key) - spent
     lot = purse.lot_after(spent) if left > 0 else None
     if lot is None:
         return Reason.NO_PASSES
+    ride = (key, lot.face_cents, lot.paid_cents, counts_cap)
+    known = law.given.get(ride)
+    return law.keep(ride, _ride_on(lot, rule, key, counts_cap=counts_cap)) if known is None else known
+
+
+def _ride_on(lot: Lot, rule: RuleRow, key: str, *, counts_cap: bool) -> Accepted:
+    """A ride on a pass: fare and rider's part are those of the day on which it was bought."""
     unpaid = Cents(lot.face_cents - lot.paid_cents)
     city_cents = share_of(unpaid, rule.repaid_percent)
     return Accepted(
@@ -314,15 +333,20 @@ def _spend(purse: Purse, rule: RuleRow, usage: Usage, *, counts_cap: bool) -> Ac
 def _ride_free(
     category: Category, tap: Tap, fare: Cents | None, law: LawOfDay, *, personal: bool
 ) -> Accepted:
-    """A gratuity: the rider pays nothing, the city repays its share, the operator bears the rest.
-
-    On a line that nobody knows the ride has no price yet; a person settles it later.
-    """
-    rule = law.rules[category]
+    """A gratuity. On a line that nobody knows the ride has no price yet; a person settles it later."""
     price = ZERO if tap.network is None else _known(fare)
+    ride = (category, price, personal)
+    known = law.given.get(ride)
+    return (
+        law.keep(ride, _gratuity(law.rules[category], price, personal=personal)) if known is None else known
+    )
+
+
+def _gratuity(rule: RuleRow, price: Cents, *, personal: bool) -> Accepted:
+    """The rider pays nothing, the city repays its share, the operator bears the rest."""
     city_cents = share_of(price, rule.repaid_percent)
     return Accepted(
-        category,
+        rule.category,
         rule,
         price,
         ZERO,

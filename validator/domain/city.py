@@ -4,12 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
+from validator.domain.decision import Accepted
 from validator.domain.fares import Fare, fare_on
 from validator.domain.money import ZERO, Cents
 from validator.domain.reasons import Reason
 from validator.domain.rules import RuleBook, RuleRow
-from validator.domain.service_time import Month, civil_date, month_of
+from validator.domain.service_time import Month, civil_date, day_after, first_instant, month_of
 from validator.domain.vocabulary import Category, FareMedium, Network
+
+_MOST_KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,8 @@ class LawOfDay:
 
     Attributes:
         day: The civil day.
+        first: Its first instant.
+        until: First instant of the next.
         month: Its civil month.
         rules: The rule in force of each category that has one.
         reuse: Time within which a personal right may not be used again on one vehicle.
@@ -25,9 +30,12 @@ class LawOfDay:
         student_cap: Half-fare boardings of a person in the month, None for no cap (Decreto art. 70, d; art. 73).
         max_change_fares: Largest change, in fares (Decreto art. 72).
         uid_rights: Whether a chip known by its uid alone proves a right.
+        given: What was worked out before: a boarding accepted, by pass and its price, or by right and fare.
     """
 
     day: date
+    first: datetime
+    until: datetime
     month: Month
     rules: Mapping[Category, RuleRow]
     reuse: timedelta
@@ -37,6 +45,14 @@ class LawOfDay:
     uid_rights: bool
     _fares: tuple[Fare, ...]
     _priced: dict[tuple[Network | None, str, FareMedium], Cents | None] = field(default_factory=dict)
+    given: dict[tuple[object, ...], Accepted] = field(default_factory=dict, compare=False, repr=False)
+
+    def keep(self, ride: tuple[object, ...], given: Accepted) -> Accepted:
+        """Note what the law gives for a kind of ride, so that it is worked out once a day."""
+        if len(self.given) > _MOST_KEPT:
+            self.given.clear()
+        self.given[ride] = given
+        return given
 
     def fare_cents(self, network: Network | None, line: str, medium: FareMedium) -> Cents | None:
         """The fare of a ride in centavos; None where nobody knows it.
@@ -48,7 +64,7 @@ class LawOfDay:
             return self._priced[key]
         except KeyError:
             pass
-        if len(self._priced) > 10_000:
+        if len(self._priced) > _MOST_KEPT:
             self._priced.clear()
         price = self._priced[key] = self._price(network, line, medium)
         return price
@@ -73,7 +89,7 @@ class City:
     book: RuleBook
     fares: tuple[Fare, ...]
     _days: dict[date, LawOfDay] = field(default_factory=dict, compare=False, repr=False)
-    _latest: list[tuple[datetime, LawOfDay]] = field(default_factory=list, compare=False, repr=False)
+    _latest: list[LawOfDay] = field(default_factory=list, compare=False, repr=False)
 
     def on(self, day: date) -> LawOfDay:
         """The law of one civil day; gathered once and kept."""
@@ -85,16 +101,17 @@ class City:
         return law
 
     def at(self, instant: datetime) -> LawOfDay:
-        """The law of an instant's civil day; for one instant it is asked several times in a row.
+        """The law of an instant's civil day; most often it is the day that was asked for before.
 
         Raises:
             ValueError: the instant carries no offset.
         """
-        for known, law in self._latest:  # none or one
-            if known is instant:
-                return law
+        if instant.tzinfo is not None:
+            for law in self._latest:  # none or one
+                if law.first <= instant < law.until:
+                    return law
         law = self.on(civil_date(instant))
-        self._latest[:] = [(instant, law)]
+        self._latest[:] = [law]
         return law
 
     def _gather(self, day: date) -> LawOfDay:
@@ -103,6 +120,8 @@ class City:
         cap = self.book.parameter_on("student_boarding_cap", day) if begun else 0
         return LawOfDay(
             day=day,
+            first=first_instant(day),
+            until=first_instant(day_after(day)),
             month=month_of(day),
             rules={category: row for category, row in rows if row is not None},
             reuse=timedelta(minutes=self.book.parameter_on("reuse_minutes", day)),

@@ -21,11 +21,9 @@ class Holder:
         """The rights that are options of this holder, best first; one of age only while the age test holds."""
         if not self.rights and not self.ages:
             return []
-        found = {right.category for right in self.rights if right.category not in AGE_RIGHTS}
-        for age in self.ages:
-            if age.period.holds_on(law.day):
-                found.add(age.category)
-        return sorted(found, key=_RANK.__getitem__)
+        found = [right.category for right in self.rights if right.category not in AGE_RIGHTS]
+        found += [age.category for age in self.ages if age.period.holds_on(law.day)]
+        return found if len(found) < 2 else sorted(set(found), key=_RANK.__getitem__)
 
     def refusal_of_right(self, category: Category, law: LawOfDay) -> Reason | None:
         """Why one of `rights_on` does not hold on the day; None when it does."""
@@ -33,9 +31,12 @@ class Holder:
             return None
         return refusal_of([right for right in self.rights if right.category is category], law.day)
 
-    def purses_of(self, product: Product) -> list[Purse]:
+    def purses_of(self, product: Product) -> tuple[Purse, ...]:
         """The purses of one product, over all networks."""
-        return [purse for purse in self.purses if purse.product is product]
+        purses = self.purses
+        if len(purses) == 1:
+            return purses if purses[0].product is product else ()
+        return tuple([purse for purse in purses if purse.product is product])
 
 
 _RANK = {category: rank for rank, category in enumerate(RIGHTS_IN_ORDER)}

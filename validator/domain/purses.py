@@ -1,6 +1,6 @@
 """Purses: prepaid passes that never expire, used first in, first out (Lei art. 48, XI; Decreto art. 63, VI)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from validator.domain.money import Cents
 from validator.domain.vocabulary import Network, Product, purse_key
@@ -26,17 +26,17 @@ class Purse:
         network: Where its passes are valid.
         lots: Lots in order of purchase; lots that are wholly used may be left out at the front.
         bought: Passes ever bought, those of left-out lots included.
+        key: Its name in the counts of usage.
     """
 
     product: Product
     network: Network
     lots: tuple[Lot, ...]
     bought: int
+    key: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def key(self) -> str:
-        """Its name in the counts of usage."""
-        return _KEYS[self.product, self.network]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", _KEYS[self.product, self.network])
 
     def lot_after(self, spent: int) -> Lot | None:
         """The lot of the next pass when `spent` passes were used and not given back; None when there is none left."""

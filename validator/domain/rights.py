@@ -36,8 +36,9 @@ class Right:
             return Reason.RIGHT_NOT_STARTED
         if not self.period.holds_on(day):
             return Reason.RIGHT_ENDED
-        if any(pause.holds_on(day) for pause in self.suspended):
-            return Reason.RIGHT_SUSPENDED
+        for pause in self.suspended:
+            if pause.holds_on(day):
+                return Reason.RIGHT_SUSPENDED
         return None
 
 

@@ -1,14 +1,13 @@
 """A tap: what the reader saw, where, and when."""
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from validator.domain.money import ZERO, Cents
 from validator.domain.vocabulary import Category, MediumKind, Network
 
 
-@dataclass(frozen=True, slots=True)
-class Medium:
+class Medium(NamedTuple):
     """How the rider presented himself: a card or uid of a holder, a document, a driver's key, or cash in centavos."""
 
     kind: MediumKind
@@ -19,8 +18,7 @@ class Medium:
 CARD = Medium(MediumKind.CARD)
 
 
-@dataclass(frozen=True, slots=True)
-class Continued:
+class Continued(NamedTuple):
     """The boarding that a breakdown cut short, resolved from its id (Lei art. 48, VI)."""
 
     occurred_at: datetime
@@ -28,8 +26,7 @@ class Continued:
     category: Category
 
 
-@dataclass(frozen=True, slots=True)
-class Tap:
+class Tap(NamedTuple):
     """What the reader saw and when; `network` is None for a line that nobody knows."""
 
     boarding_id: str

@@ -1,14 +1,68 @@
-"""Usage: what a holder has consumed. All counts only grow; what is given back is counted apart."""
+"""Usage: what a holder has consumed. All counts only grow; what is given back is counted apart.
+
+`Consumed` is all that a decision asks of it: `Usage` answers, and so does the record that the hot state keeps.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Protocol
 
 from validator.domain.service_time import Month
 from validator.domain.vocabulary import Category
 
 MONTHS_KEPT = 4
 """Civil months of half-fare counts that stay in usage; a tap older than 45 days is never counted, so two would do."""
+
+
+class Remembered(Protocol):
+    """A boarding that usage remembers."""
+
+    @property
+    def boarding_id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When."""
+        ...
+
+    @property
+    def vehicle(self) -> str:
+        """Where."""
+        ...
+
+    @property
+    def category(self) -> Category:
+        """What the rider travelled as."""
+        ...
+
+
+class Consumed(Protocol):
+    """What a decision asks of a holder's usage."""
+
+    @property
+    def last(self) -> Remembered | None:
+        """The latest boarding by a personal right."""
+        ...
+
+    @property
+    def latest(self) -> Remembered | None:
+        """The latest boarding of any kind."""
+        ...
+
+    def half_fares(self, month: Month) -> int:
+        """Half-fare boardings of a civil month."""
+        ...
+
+    def spent(self, purse: str) -> int:
+        """Passes of a purse that are gone by rides."""
+        ...
+
+    def repaid(self, purse: str) -> int:
+        """Passes of a purse that were paid back in money."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +120,14 @@ class Usage:
     def latest(self) -> LastBoarding | None:
         """The holder's latest boarding of any kind: the one that a breakdown may have cut short."""
         return self.by_purse or self.last
+
+    def half_fares(self, month: Month) -> int:
+        """Half-fare boardings of a civil month."""
+        return self.half_fare.get(month, 0)
+
+    def repaid(self, purse: str) -> int:
+        """Passes of a purse that were paid back in money."""
+        return self.refunded.get(purse, 0)
 
     def spent(self, purse: str) -> int:
         """Passes of a purse that are gone by rides: used less returned."""
