@@ -2,24 +2,23 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
 
-from sqlalchemy import CompoundSelect, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from backoffice.adapters.documents import masked_cpf
 from backoffice.application.changes import log
-from backoffice.application.errors import Forbidden, Invalid
+from backoffice.application.errors import Invalid
 from backoffice.application.holder_state import holders_as_recorded
+from backoffice.application.pupils import pupils_of, refuse_foreign_pupil
 from backoffice.application.register_fields import cpf_of, search_name, text_of
 from backoffice.application.register_holders import life_of, person_of
 from backoffice.application.right_overlaps import overlapped_rights
 from backoffice.application.staff import PersonReader, Registrar, Staff, sees_special_education
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.cards import CardRow
-from backoffice.persistence.enrolments import EnrolmentRow
-from backoffice.persistence.holders import HolderRow, PersonRow
-from backoffice.persistence.rights import RightDecisionRow, RightRequestRow, RightRow
+from backoffice.persistence.holders import PersonRow
+from backoffice.persistence.rights import RightDecisionRow, RightRequestRow
 from backoffice.persistence.users import Role
 from validator.domain.rights import Period
 from validator.domain.rules import RuleBook
@@ -100,7 +99,7 @@ def look_at_holder(
         Forbidden: the holder is of another school.
     """
     person = person_of(session, holder_id)
-    _refuse_foreign_pupil(session, by, holder_id)
+    refuse_foreign_pupil(session, by, holder_id)
     rows = holders_as_recorded(session, [holder_id])[holder_id]
     state = rows.as_of(book)
     life = life_of(session, holder_id)
@@ -189,7 +188,7 @@ def find_holders(
             CardRow.number == card_number
         )
     if by.role is Role.SCHOOL:
-        query = query.where(PersonRow.holder_id.in_(_pupils(by)))
+        query = query.where(PersonRow.holder_id.in_(pupils_of(by)))
     rows = session.scalars(query).all()
     log(session, by, "holder.find", ("holder", "list"), at, f"by={given[0]} found={len(rows)}")
     found = []
@@ -245,23 +244,3 @@ def pending_requests(session: Session, by: Registrar, book: RuleBook) -> list[Pe
         )
         for row in session.scalars(query).all()
     ]
-
-
-def _refuse_foreign_pupil(session: Session, by: PersonReader, holder_id: int) -> None:
-    if by.role is not Role.SCHOOL:
-        return
-    own = session.scalar(select(HolderRow.id).where(HolderRow.id == holder_id, HolderRow.id.in_(_pupils(by))))
-    if own is None:
-        raise Forbidden("a escola só vê os próprios alunos", "a school sees its own pupils only")
-
-
-def _pupils(by: PersonReader) -> CompoundSelect[Any]:
-    """Ids of the holders whom a school knows: enrolled there, with a right through it, or asked for by it."""
-    return (
-        select(EnrolmentRow.holder_id)
-        .where(EnrolmentRow.school_id == by.school_id)
-        .union(
-            select(RightRow.holder_id).where(RightRow.school_id == by.school_id),
-            select(RightRequestRow.holder_id).where(RightRequestRow.school_id == by.school_id),
-        )
-    )

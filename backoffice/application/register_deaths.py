@@ -7,6 +7,7 @@ from sqlalchemy import select
 from backoffice.application.changes import change_holder, log
 from backoffice.application.errors import Conflict, Invalid
 from backoffice.application.holder_state import holders_as_recorded
+from backoffice.application.pupils import refuse_foreign_pupil
 from backoffice.application.register_holders import life_of, person_of, record_life
 from backoffice.application.staff import Registrar
 from backoffice.persistence.base import WriteSession
@@ -25,10 +26,12 @@ def record_death(
 
     Raises:
         NotFound: no such holder.
+        Forbidden: it is another school's pupil.
         Invalid: the day lies ahead, or before the birth.
         Conflict: a death is recorded already.
     """
     person_of(session, holder_id)
+    refuse_foreign_pupil(session, by, holder_id)
     holder = change_holder(session, holder_id, at)
     life = life_of(session, holder_id)
     if life.died_on is not None:

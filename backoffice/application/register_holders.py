@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from backoffice.application.changes import change_holder, log, publish_later
 from backoffice.application.errors import Conflict, Forbidden, Invalid, NotFound
 from backoffice.application.ports import Chance
+from backoffice.application.pupils import refuse_foreign_pupil
 from backoffice.application.register_fields import (
     cpf_of,
     day_of,
@@ -91,9 +92,11 @@ def change_person(
 
     Raises:
         Invalid, Conflict, NotFound: as `register_holder`.
+        Forbidden: it is the person's own record, or another school's pupil.
     """
     refuse_serving_oneself(by, holder_id)
     row = person_of(session, holder_id)
+    refuse_foreign_pupil(session, by, holder_id)
     fields = _checked(session, person, at, holder_id=holder_id)
     changed = sorted(name for name, value in fields.items() if getattr(row, name) != value)
     for name in changed:
@@ -141,6 +144,7 @@ def register_enrolment(
     """
     refuse_serving_oneself(by, holder_id)
     person_of(session, holder_id)
+    refuse_foreign_pupil(session, by, holder_id)
     school_of(session, declaration.school_id)
     refuse_other_school(by, declaration.school_id)
     day_of(declaration.first_day, "first_day")

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from backoffice.application.changes import change_holder, lock_holder, log
 from backoffice.application.errors import Conflict, Forbidden, Invalid, NotFound
+from backoffice.application.pupils import refuse_foreign_pupil
 from backoffice.application.register_fields import day_of, optional_text, seen_day_of, text_of
 from backoffice.application.register_holders import (
     life_of,
@@ -98,6 +99,7 @@ def request_right(
     """
     refuse_serving_oneself(by, holder_id)
     person_of(session, holder_id)
+    refuse_foreign_pupil(session, by, holder_id)
     refuse_dead(session, holder_id)
     today = civil_date(at)
     _check_category(session, by, book, asked, today)
