@@ -17,6 +17,7 @@ from loadtests.bench import machine, report
 from loadtests.bench.batch import measure_batch
 from loadtests.bench.closing import measure_closing
 from loadtests.bench.decisions import measure_decide
+from loadtests.bench.flame import measure_profile
 from loadtests.bench.ingest import measure_ingest
 from loadtests.bench.memory import measure_memory
 from loadtests.bench.overload import measure_overload
@@ -32,6 +33,7 @@ Measurement = Callable[[Stage], Iterator[Outcome]]
 MEASUREMENTS: dict[str, tuple[Measurement, tuple[str, ...]]] = {
     "decide": (measure_decide, ("decide",)),
     "steps": (measure_steps, ()),
+    "profile": (measure_profile, ()),
     "single": (measure_single, ("single_vs_null", "single_p99_vs_null", "single_vs_row_lock")),
     "hot_holder": (measure_hot_holder, ("hot_holder",)),
     "many_holders": (measure_many_holders, ("many_holders",)),
@@ -67,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
         run = _told(ordered, stage, about, commit)
     print(run)
-    report.write(results, ordered, options.results)
+    report.write(results, ordered, options.results, flame=stage.flame)
     if options.record:
         report.record(report.PAGE, run, ordered, day=day, commit=commit, tier=tier.name)
     return 0

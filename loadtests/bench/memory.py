@@ -34,7 +34,11 @@ def measure_memory(stage: Stage) -> Iterator[Outcome]:
     kind = "Valkey" if "valkey_version" in server else "Redis"
     stage.notes.append(f"memory was measured on {kind} {name}")
     yield Measured("holder_bytes", [holders], note=f"{kind} {name}; three lots a purse, one card")
-    yield Measured("tap_bytes", [(after - before) / len(taps)], note="seen + id + journal entry")
+    yield Measured(
+        "tap_bytes",
+        [(after - before) / len(taps)],
+        note=f"{kind} {name}; seen + id + journal, with the tap's digest and not its bytes",
+    )
 
 
 def _tap_all(port: int, maker: TapMaker, count: int) -> None:

@@ -48,23 +48,47 @@ def write_month(database: str, month: CityMonth) -> None:
     migrate(engine)
     ensure_partitions(engine, [MONTH])
     engine.dispose()
-    text = (resources.files("loadtests.bench") / "month.sql").read_text(encoding="utf-8")
-    for name, value in _values(month).items():
-        text = text.replace("{" + name + "}", value)
+    _run(database, _text("month.sql", holders_sql=_holders(1, month.holders), **_values(month)), "ANALYZE")
+
+
+def add_idle_holders(database: str, month: CityMonth, total: int) -> None:
+    """Register more holders, who do not ride in this month, until there are so many."""
+    if total > month.holders:
+        _run(database, _holders(month.holders + 1, total), "ANALYZE")
+
+
+def remove_idle_holders(database: str, month: CityMonth) -> None:
+    """Take them out again."""
+    tables = ("sales", "enrolments", "rights", "right_requests", "lives")
+    statements = [f"DELETE FROM {name} WHERE holder_id > {month.holders}" for name in tables]  # noqa: S608
+    statements.append(f"DELETE FROM holders WHERE id > {month.holders}")  # noqa: S608 - a number of our own
+    _run(database, *statements, "VACUUM ANALYZE")
+
+
+def _holders(first: int, last: int) -> str:
+    return _text("holders.sql", first=str(first), last=str(last), category=_category("n"))
+
+
+def _text(name: str, **values: str) -> str:
+    text = (resources.files("loadtests.bench") / name).read_text(encoding="utf-8")
+    for word, value in values.items():
+        text = text.replace("{" + word + "}", value)
+    return text
+
+
+def _run(database: str, *statements: str) -> None:
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("SET work_mem = '256MB'")
         connection.execute("SET session_replication_role = replica")  # the rows are right by construction
-        connection.execute(text.encode())
-        connection.execute("ANALYZE")
+        for statement in statements:
+            connection.execute(statement.encode())
 
 
 def _values(month: CityMonth) -> dict[str, str]:
-    category = _category("n")
     return {
         "holders": str(month.holders),
         "rides": str(RIDES),
         "cash": str(month.cash),
-        "category": category,
         "category_of_h": _category("h"),
         "shares": "\n".join(_shares()),
         "hours": f"ARRAY[{','.join(map(str, _hours()))}]",

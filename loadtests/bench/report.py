@@ -122,12 +122,16 @@ def machine_line(machine: Mapping[str, object]) -> str:
     )
 
 
-def write(results: Mapping[str, object], outcomes: Sequence[Outcome], folder: Path) -> None:
-    """Write `latest.json` and `latest.svg`."""
+def write(
+    results: Mapping[str, object], outcomes: Sequence[Outcome], folder: Path, *, flame: str = ""
+) -> None:
+    """Write `latest.json` and `latest.svg`, and `flame.svg` where a profile was taken."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(results, ensure_ascii=False, indent=1, allow_nan=False)
     (folder / "latest.json").write_text(text + "\n", encoding="utf-8")
     (folder / "latest.svg").write_text(chart(outcomes), encoding="utf-8")
+    if flame:
+        (folder / "flame.svg").write_text(flame, encoding="utf-8")
 
 
 # The page
@@ -155,26 +159,38 @@ def _between(text: str, marks: tuple[str, str], content: str) -> str:
 # The chart
 
 _FONT = 'font-family="sans-serif" font-size="12"'
-_WIDTH, _BAR, _LEFT, _SCALE = 920, 26, 420, 220
+_WIDTH, _BAR, _LEFT, _SCALE, _VALUES = 1_180, 26, 420, 190, 820
+_GOAL, _FLOOR, _MISSED = "#1a7f37", "#2f6fd0", "#c4302b"
 
 
 def chart(outcomes: Sequence[Outcome]) -> str:
     """Each row against its floor: the bar ends at value / floor (or floor / value), the ticks are floor and goal."""
     rows = [outcome for outcome in outcomes if isinstance(outcome, Measured)]
-    height = 60 + _BAR * len(rows)
+    height = 66 + _BAR * len(rows)
+    x = _LEFT + _SCALE
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" {_FONT} role="img">',
         "<title>Catraca: measured rows against floor and goal</title>",
         f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
-        '<text x="10" y="20" font-size="14">Each row against its floor (1.0); the tick on the right is its goal</text>',
+        '<text x="10" y="20" font-size="14">Each row against its floor, the dashed line: longer is better</text>',
+        *_legend(),
+        f'<line x1="{x}" y1="46" x2="{x}" y2="{height - 14}" stroke="#444" stroke-dasharray="3 3"/>',
     ]
-    for place, outcome in enumerate(rows):
-        parts.append(_bar(outcome, 36 + place * _BAR))
-    x = _LEFT + _SCALE
-    parts.append(
-        f'<line x1="{x}" y1="32" x2="{x}" y2="{height - 20}" stroke="#444" stroke-dasharray="3 3"/></svg>'
-    )
-    return "\n".join(parts) + "\n"
+    parts += [_bar(outcome, 50 + place * _BAR) for place, outcome in enumerate(rows)]
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _legend() -> list[str]:
+    parts, x = [], 10
+    for colour, text in ((_GOAL, "goal met"), (_FLOOR, "floor met"), (_MISSED, "below the floor")):
+        parts.append(f'<rect x="{x}" y="30" width="12" height="12" fill="{colour}"/>')
+        parts.append(f'<text x="{x + 17}" y="40">{text}</text>')
+        x += 110
+    parts.append(f'<line x1="{x + 10}" y1="29" x2="{x + 10}" y2="43" stroke="#111" stroke-width="2"/>')
+    parts.append(f'<text x="{x + 17}" y="40">goal (bars end at twice the floor)</text>')
+    parts.append(f'<text x="{_VALUES}" y="40">measured</text>')
+    parts.append(f'<text x="{_VALUES + 150}" y="40" fill="#555">floor, goal</text>')
+    return parts
 
 
 def _bar(outcome: Measured, y: int) -> str:
@@ -183,13 +199,16 @@ def _bar(outcome: Measured, y: int) -> str:
     goal = _against_floor(target, target.goal)
     length = min(2.0, reached) * _SCALE
     tick = _LEFT + min(2.0, goal) * _SCALE
-    fill = "#1a7f37" if reached >= goal else "#2f6fd0" if reached >= 1 else "#c4302b"
+    fill = _GOAL if reached >= goal else _FLOOR if reached >= 1 else _MISSED
     value = escape(f"{shown(outcome.value)} {target.unit}")
+    sign = "" if target.higher_is_better else "≤ "
+    limits = f"{sign}{shown(target.floor)}, {sign}{shown(target.goal)}"
     return (
         f'<text x="{_LEFT - 8}" y="{y + 14}" text-anchor="end">{escape(target.name[:64])}</text>'
         f'<rect x="{_LEFT}" y="{y + 2}" width="{length:.0f}" height="{_BAR - 8}" fill="{fill}"/>'
         f'<line x1="{tick:.0f}" y1="{y}" x2="{tick:.0f}" y2="{y + _BAR - 4}" stroke="#111" stroke-width="2"/>'
-        f'<text x="{_LEFT + length + 6:.0f}" y="{y + 14}">{value}</text>'
+        f'<text x="{_VALUES}" y="{y + 14}">{value}</text>'
+        f'<text x="{_VALUES + 150}" y="{y + 14}" fill="#555">{limits}</text>'
     )
 
 

@@ -91,11 +91,11 @@ def http_server(
 
 
 def uvicorn_command(application: str, port: int) -> list[str]:
-    """How every null and peer is served: uvicorn with uvloop and httptools, one worker, no access log."""
+    """How every null and peer is served: as a worker of the validator is, by uvicorn with uvloop and httptools."""
     return [
         *(sys.executable, "-m", "uvicorn", application, "--host", "127.0.0.1", "--port", str(port)),
         *("--loop", "uvloop", "--http", "httptools", "--lifespan", "auto", "--no-access-log"),
-        *("--no-server-header", "--no-date-header", "--log-level", "warning"),
+        *("--no-server-header", "--no-proxy-headers", "--log-level", "warning"),
     ]
 
 

@@ -72,7 +72,8 @@ def _round(
     """Each side once. The null runs on both sides of the boarding, so that a drift of the machine cancels out."""
     figures, seconds = route.stage.figures, route.stage.tier.seconds
     taps = route.taps()
-    figures.add("null, raw ASGI", "req/s", closed_loop(raw, taps.requests * 2, seconds=seconds).per_second)
+    bare = closed_loop(raw, taps.requests * 2, seconds=seconds)
+    figures.add("null, raw ASGI", "req/s", bare.per_second)
     before = closed_loop(shim, taps.requests * 2, seconds=seconds)
     ours, _ = route.run()
     after = closed_loop(shim, taps.requests * 2, seconds=seconds)
@@ -83,6 +84,8 @@ def _round(
     figures.add("single boarding", "req/s", ours.per_second)
     figures.add("single boarding, p50", "ms", ours.quantile_ms(0.5))
     figures.add("single boarding, p99", "ms", ours.quantile_ms(0.99))
+    if bare.per_second > 0:
+        figures.add("single boarding vs the raw ASGI null", "ratio", ours.per_second / bare.per_second)
     ratios["null"].append(ours.per_second / null)
     ratios["p99"].append(ours.quantile_ms(0.99) / null_p99)
     for name, port in peers.items():

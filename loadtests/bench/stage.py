@@ -37,6 +37,7 @@ class Tier:
         most_per_second: Taps made for one second of load; more than any server here answers.
         rows: Journal entries that ingest, rating and rebuild are measured with; 0 leaves those rows out.
         closing_rows: Boardings of the month that is closed; 0 leaves those rows out.
+        rebuild_holders: Registered holders when Redis is rebuilt, idle ones included; 0 for those who ride.
     """
 
     name: str
@@ -48,11 +49,12 @@ class Tier:
     most_per_second: int
     rows: int
     closing_rows: int
+    rebuild_holders: int = 0
 
 
-TINY = Tier("tiny", 200, 400, 1, 0.3, 0.5, 8_000, 500, 500)
+TINY = Tier("tiny", 200, 400, 1, 0.3, 0.5, 8_000, 500, 500, 100)
 QUICK = Tier("quick", 20_000, 100_000, 3, 2.0, 8.0, 30_000, 100_000, 200_000)
-FULL = Tier("full", 100_000, 1_000_000, 5, 4.0, 60.0, 30_000, 1_000_000, 10_000_000)
+FULL = Tier("full", 100_000, 1_000_000, 5, 4.0, 60.0, 30_000, 1_000_000, 10_000_000, 1_000_000)
 
 
 @dataclass(slots=True)
@@ -78,6 +80,7 @@ class Stage:
         self.figures = Figures()
         self.notes: list[str] = []
         self.pids: dict[int, int] = {}
+        self.flame = ""
         self._numbers = 0
 
     def say(self, text: str) -> None:
@@ -107,6 +110,18 @@ class Stage:
         log = self.new_folder("validator") / "log"
         with http_server(command, port, log, environment=environment, path="/v1/health/ready") as process:
             self.pids[port] = worker_of(process.pid)
+            yield port
+
+    @contextlib.contextmanager
+    def sampled_validator(self, redis_url: str) -> Iterator[int]:
+        """The validator with a sampler in it (`loadtests.bench.sampled`); yields its port."""
+        command = uvicorn_command("loadtests.bench.sampled:create_app", port := free_port())
+        environment = {"CATRACA_REDIS_URL": redis_url, "CATRACA_BOARDING_LOG": boarding_log()}
+        log = self.new_folder("sampled") / "log"
+        with http_server(
+            [*command, "--factory"], port, log, environment=environment, path="/v1/health/ready"
+        ) as process:
+            self.pids[port] = process.pid
             yield port
 
     @contextlib.contextmanager

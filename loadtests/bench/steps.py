@@ -158,17 +158,17 @@ def _in_service(stage: Stage) -> None:
     ):
         route = SingleRoute(stage, url, port, city, TapMaker(city))
         for _ in range(stage.tier.rounds):
-            before = _processor_us(stage.pids[port])
+            before = processor_us(stage.pids[port])
             load, taps = route.run()
-            ours.append((_processor_us(stage.pids[port]) - before) / len(load.answers))
-            before = _processor_us(stage.pids[null])
+            ours.append((processor_us(stage.pids[port]) - before) / len(load.answers))
+            before = processor_us(stage.pids[null])
             answered = closed_loop(null, taps.requests, seconds=stage.tier.seconds).answers
-            nothing.append((_processor_us(stage.pids[null]) - before) / len(answered))
+            nothing.append((processor_us(stage.pids[null]) - before) / len(answered))
     stage.figures.add("server's processor time, one boarding", "us", statistics.median(ours))
     stage.figures.add("server's processor time, null through the same shim", "us", statistics.median(nothing))
 
 
-def _processor_us(pid: int) -> float:
+def processor_us(pid: int) -> float:
     """User and system time of a process so far, in microseconds."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * 1_000_000 / os.sysconf("SC_CLK_TCK")

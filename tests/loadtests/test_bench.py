@@ -13,6 +13,7 @@ import redis
 
 from loadtests.bench import report
 from loadtests.bench.audit import WrongAnswer, audit_singles
+from loadtests.bench.flame import by_part, flame, measure_profile
 from loadtests.bench.generator import Answer, closed_loop, open_loop
 from loadtests.bench.single import SingleRoute
 from loadtests.bench.stage import TINY, Figures, Stage
@@ -172,3 +173,29 @@ def test_a_recorded_run_becomes_one_line_of_the_history(tmp_path: Path):
     assert text.count("the run") == 1
     assert [line.split(" | ")[1] for line in text.splitlines() if line.startswith("| 2026")] == ["abc", "def"]
     assert text.endswith("after\n")
+
+
+def test_a_profile_of_a_run_says_where_the_time_went_and_draws_it(stage: Stage):
+    assert list(measure_profile(stage)) == []
+
+    parts = [name for name in stage.figures.samples if name.startswith("in service: ")]
+    assert any(name.startswith("in service: the whole (") for name in parts)
+    assert stage.flame.startswith("<svg")
+
+
+def test_the_time_of_a_function_counts_for_the_part_that_it_is_of():
+    stacks = {
+        "uvicorn.protocols.http:run;validator.api.hot_path:call": 3,
+        "uvicorn.protocols.http:run;validator.api.hot_path:call;validator.domain.boarding:decide": 5,
+        "uvicorn.protocols.http:run": 1,
+        "threading:run": 1,
+    }
+
+    parts = by_part(stacks)
+    picture = flame(stacks)
+
+    assert parts["the law"] == 5
+    assert parts["the boarding routes over ASGI"] == 3
+    assert parts.total() == 10
+    assert "validator.domain.boarding:decide: 50.0 %" in picture
+    assert "uvicorn.protocols.http:run: 90.0 %" in picture

@@ -71,6 +71,7 @@ def _config(
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # nothing here asks where a request comes from
         backlog=_BACKLOG,
         timeout_keep_alive=settings.keep_alive_s,
         timeout_graceful_shutdown=max(1, settings.drain_ms // 1000),
