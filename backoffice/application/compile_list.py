@@ -18,6 +18,7 @@ from validator.records.bundle import (
     OptionRecord,
     day_number,
 )
+from validator.records.chip_uid import listed_uid
 from validator.records.codes import (
     CATEGORIES,
     NETWORK_CODE,
@@ -73,6 +74,7 @@ class ListCompiler:
             tuple(purse for p in holder.purses if (purse := self._purse(p, usage)) is not None),
             int(month[2:4] + month[5:7]) if count else 0,
             count,
+            tuple(_chips(holder)),
         )
 
     def _options(self, category: Category, holder: HolderRecord) -> Iterator[OptionRecord]:
@@ -131,6 +133,15 @@ def hot_records(holder: HolderRecord) -> Iterator[HotRecord]:
             yield HotRecord(card.number, card.issue + 1, False)
         elif card.issue > 1:
             yield HotRecord(card.number, card.issue, False)
+
+
+def _chips(holder: HolderRecord) -> Iterator[tuple[bytes, int]]:
+    """Chips with the state of the issue that each is bound to."""
+    cards = {card.number: card for card in holder.cards}
+    for chip in holder.uids:
+        card = cards[chip.number]
+        state = CardState.REPLACED if chip.issue < card.issue else card.state
+        yield listed_uid(chip.uid), int(state)
 
 
 def _cut(lots: tuple[LotRecord, ...], gone: int, left: int) -> Iterator[LotRecord]:

@@ -99,6 +99,7 @@ def _media(kit: Kit) -> None:
         "dinheiro": {"kind": "cash", "tendered_cents": 1_000},
         "dinheiro, nada": {"kind": "cash", "tendered_cents": 0},
         "criança": {"kind": "key", "category": "CHILD"},
+        "chip que ninguém tem": {"kind": "uid", "uid": "04" + kit.boarding_id()[-12:].upper()},
     }
     for name, medium in media.items():
         boarding, entry = kit.write_tap(medium=medium)
@@ -109,6 +110,9 @@ def _media(kit: Kit) -> None:
         if medium["kind"] == "card":
             held = reason_of(body) == "TOKEN_INVALID"
             kit.report.holds(10, f"{name}: recusa", "TOKEN_INVALID", came, held)
+        elif medium["kind"] == "uid":
+            held = reason_of(body) == "CARD_UNKNOWN"
+            kit.report.holds(10, f"{name}: recusa", "CARD_UNKNOWN", came, held)
         elif medium["kind"] == "cash" and body["outcome"] == "accepted":
             change = medium["tendered_cents"] - body["rider_cents"]
             kit.report.holds(4, f"{name}: troco", str(change), came, body["change_cents"] == change)

@@ -63,9 +63,9 @@ def test_its_chain_and_batch_are_the_golden_ones(tmp_path: Path):
         entry = device.write(row["entry"])
         assert digest_of(device.id, entry.exact).hex() == row["digest"]
         assert device.head(entry.seq).hex() == row["head"]
-    closing = {"signature": device.sign(3, device.head(3), closing=True), "closing": True}
+    closing = {"signature": device.sign(4, device.head(4), closing=True), "closing": True}
 
-    assert signed_head(device.id, 1, 3, device.head(3), closing=True).hex() == GOLDEN["chain"]["signed"]
+    assert signed_head(device.id, 1, 4, device.head(4), closing=True).hex() == GOLDEN["chain"]["signed"]
     assert json.loads(device.batch(1, **closing)) == GOLDEN["chain"]["batch"]
     device.close()
 

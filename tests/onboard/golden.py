@@ -24,6 +24,7 @@ from validator.records.bundle import (
     pack_step,
 )
 from validator.records.card_token import CardToken
+from validator.records.chip_uid import listed_uid, uid_bytes
 from validator.records.city import CardKeyRecord, CityRecord, LineRecord, fare_record, pack_city
 from validator.records.device_messages import chain_next, chain_start, digest_of, head_message
 from validator.records.enrolment import enrolment_message
@@ -34,6 +35,8 @@ DEVICE = Ed25519PrivateKey.from_private_bytes(bytes(range(32, 64)))
 DEVICE_ID, EPOCH = "v-1207", 1
 CODE = "ABCD-EFGH-IJKL-MNOP"
 BOARDING = "0193c0de-7b0a-7000-8000-000000000001"
+CHIP_BOARDING = "0193c0de-7b0a-7000-8000-000000000002"
+UID = "04A2B3C4D5E680"
 
 
 def token() -> CardToken:
@@ -52,6 +55,10 @@ def entries() -> list[str]:
             '"purse":"STUDENT","list_version":1772446502}'
         ),
         f'{{"epoch":1,"device_seq":3,"occurred_at":"2026-03-02T07:15:20.000-03:00","annuls":"{BOARDING}"}}',
+        (
+            f'{{"boarding_id":"{CHIP_BOARDING}","epoch":1,"device_seq":4,"occurred_at":"2026-03-02T07:16:00.000-03:00",'
+            f'"line":"102","vehicle":"1207","medium":{{"kind":"uid","uid":"{UID}"}}}}'
+        ),
     ]
 
 
@@ -88,7 +95,13 @@ def step() -> StepRecord:
         (CardKeyRecord(1, CITY.public_key().public_bytes_raw()),),
     )
     kinds = (KindRecord(True, 0, 1, False, 72), KindRecord(False, 0, 3, False, None))
-    student = ListedRecord((OptionRecord(0, 9_528, 9_850),), (ListedPurse(0, ((0, 31),)),), 2603, 12)
+    student = ListedRecord(
+        (OptionRecord(0, 9_528, 9_850),),
+        (ListedPurse(0, ((0, 31),)),),
+        2603,
+        12,
+        ((listed_uid(uid_bytes(UID)), 0),),
+    )
     free = ListedRecord((OptionRecord(1, 8_000, None, ((9_555, 9_586),)),))
     return StepRecord(
         pack_city(city, 7),
@@ -148,6 +161,7 @@ def golden() -> dict[str, Any]:
             "signed": card.signed_bytes().hex(),
             "text": card.text(),
         },
+        "chip": {"uid": UID, "name": listed_uid(uid_bytes(UID)).hex()},
         "chain": chain(),
         "enrolment": {
             "code": CODE,

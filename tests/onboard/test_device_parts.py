@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from validator.onboard.device_clock import DeviceClock
 from validator.onboard.link_state import LinkState, Patience
 from validator.onboard.reader import LineUnreadable, ReaderMessage, TripMessage, card_text, read_line
-from validator.records.device_messages import CardMedium, CashMedium, DocumentMedium, KeyMedium
+from validator.records.device_messages import CardMedium, CashMedium, DocumentMedium, KeyMedium, UidMedium
 
 AT = datetime(2026, 3, 2, 10, 15, tzinfo=UTC)
 TOKEN = "AEAAC" + "A" * 127
@@ -161,6 +161,8 @@ def test_a_keyboard_wedge_line_is_a_card_without_what_the_reader_adds(line: str)
             '{"tap":{"kind":"document","category":"ELDER","document":"RG"}}',
             ReaderMessage(tap=DocumentMedium("ELDER", "RG")),
         ),
+        ('{"tap":{"kind":"uid","uid":"04:a2:b3:c4"}}', ReaderMessage(tap=UidMedium("04A2B3C4"))),
+        ("04 a2 b3 c4 d5 e6 80\r\n", ReaderMessage(tap=UidMedium("04A2B3C4D5E680"))),
         ('{"tap":{"kind":"cash","tendered_cents":1000}}', ReaderMessage(tap=CashMedium(1000))),
         (
             '{"trip":{"line":"102","trip":"102-0715-I"}}',
@@ -184,6 +186,7 @@ def test_a_json_line_says_what_happened(line: str, message: ReaderMessage | None
         '{"tap":{"kind":"cash","tendered_cents":"5"}}',
         '{"tap":{"kind":"cash","tendered_cents":-1}}',
         '{"tap":{"kind":"boat"}}',
+        '{"tap":{"kind":"uid","uid":"04A2B3"}}',
         '{"trip_ended":true,"not_turned":true}',
         '{"unknown":1}',
         "x" * 5_000,

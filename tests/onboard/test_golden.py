@@ -52,6 +52,12 @@ def test_a_card_as_section_10_says():
     check(GOLDEN["city_public_key"], raw[18:].hex(), b"catraca-card-1\x00" + raw[:18])
 
 
+def test_the_name_of_a_chip_as_section_12_says():
+    chip = GOLDEN["chip"]
+
+    assert sha256(b"catraca-uid-1\x00" + bytes.fromhex(chip["uid"])).hex()[:12] == chip["name"]
+
+
 def test_a_chain_and_its_batch_as_sections_3_and_5_say():
     chain, device = GOLDEN["chain"], GOLDEN["device_id"].encode()
     head = sha256(b"catraca-chain-1\x00" + device + b"\x00" + GOLDEN["epoch"].to_bytes(8, "big"))
@@ -98,7 +104,8 @@ def test_a_bundle_as_section_12_says():
     assert (hot, cold, gone) == ([[10_000_000_024, 2, False]], [], [])
     assert {hot_id.hex(): entry.hex() for hot_id, entry in entries} == bundle["entries"]
     student = msgspec.msgpack.decode(entries[0][1][1:])
-    assert student == [[[0, 9_528, 9_850, []]], [[0, [[0, 31]]]], 2603, 12]
+    chips = [[bytes.fromhex(GOLDEN["chip"]["name"]), 0]]
+    assert student == [[[0, 9_528, 9_850, []]], [[0, [[0, 31]]]], 2603, 12, chips]
 
     assert (city[:1], int.from_bytes(city[1:9], "big")) == (b"\x01", 7)
     law, fares, lines, vehicles, breakdowns, keys = msgspec.msgpack.decode(city[9:])[:6]

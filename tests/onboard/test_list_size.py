@@ -22,6 +22,7 @@ from validator.records.codes import CardState
 from validator.records.snapshot import (
     CardRecord,
     HolderRecord,
+    UidRecord,
     age_records,
     purse_records,
     rights_records,
@@ -68,22 +69,24 @@ def invented(chance: random.Random) -> tuple[Holder, Usage]:
     return Holder(rights=(Right(chance.choice(_FREE), Period(first, until)),)), Usage()
 
 
-def record_of(holder: Holder, number: int) -> HolderRecord:
+def record_of(holder: Holder, number: int, uid: bytes | None = None) -> HolderRecord:
     return HolderRecord(
         rights_records(holder),
         age_records(holder),
         purse_records(holder),
         (CardRecord(number, 1, int(CardState.LIVE), b"12345678"),),
+        uids=() if uid is None else (UidRecord(uid, number, 1, 0),),
     )
 
 
-def test_a_hundred_thousand_holders_fit_in_four_megabytes(capsys: pytest.CaptureFixture[str]):
+@pytest.mark.parametrize("chips", [False, True], ids=["cards alone", "a chip on every card"])
+def test_a_hundred_thousand_holders_fit_in_four_megabytes(capsys: pytest.CaptureFixture[str], chips: bool):
     chance = random.Random(1055)
     compiler = ListCompiler(packaged_law(), policy_from(None), TODAY, ListHead())
     entries = []
     for number in range(HOLDERS):
         holder, usage = invented(chance)
-        entry = compiler.entry(record_of(holder, number), usage)
+        entry = compiler.entry(record_of(holder, number, chance.randbytes(7) if chips else None), usage)
         assert entry is not None
         entries.append((chance.randbytes(8), pack_listed(entry)))
     law = (resources.files("validator.domain") / "law" / "pato_branco.toml").read_bytes()
@@ -93,7 +96,7 @@ def test_a_hundred_thousand_holders_fit_in_four_megabytes(capsys: pytest.Capture
 
     with capsys.disabled():
         sys.stdout.write(
-            f"\n  list of {HOLDERS} holders: {whole} bytes whole, {changed} bytes for 1000 changed ones\n"
+            f"\n  {HOLDERS} holders{' with chips' * chips}: {whole} bytes whole, {changed} bytes for 1000 changed\n"
         )
     assert whole <= LIMIT
     assert changed <= whole / 50

@@ -19,9 +19,9 @@ from validator.domain.purses import Lot, Purse
 from validator.domain.reasons import Reason
 from validator.domain.rights import AgeRight, Period, Right
 from validator.domain.service_time import Month
-from validator.domain.tap import CARD, Tap
+from validator.domain.tap import CARD, Medium, Tap
 from validator.domain.usage import LastBoarding, Usage
-from validator.domain.vocabulary import AGE_RIGHTS, RIGHTS_IN_ORDER, Category, Network, Product
+from validator.domain.vocabulary import AGE_RIGHTS, RIGHTS_IN_ORDER, Category, MediumKind, Network, Product
 from validator.onboard.listed import Listed, ListReader
 from validator.records.bundle import ListHead, pack_listed, unpack_listed
 
@@ -89,8 +89,8 @@ def listed(holder: Holder, usage: Usage, age: timedelta = timedelta(0)) -> Liste
     return ListReader(compiler.head, CITY).read(unpack_listed(pack_listed(entry)), age=age)
 
 
-def tap(at: datetime, line: str, vehicle: str = "1207") -> Tap:
-    return Tap("b", at, line, LINES[line], vehicle, CARD)
+def tap(at: datetime, line: str, vehicle: str = "1207", medium: Medium = CARD) -> Tap:
+    return Tap("b", at, line, LINES[line], vehicle, medium)
 
 
 def seen_by_a_device(decision: Decision) -> tuple[object, ...]:
@@ -103,15 +103,21 @@ def seen_by_a_device(decision: Decision) -> tuple[object, ...]:
 
 
 @settings(max_examples=600, deadline=None)
-@given(holder=holders, usage=usages, at=instants, line=st.sampled_from(sorted(LINES)))
+@given(
+    holder=holders,
+    usage=usages,
+    at=instants,
+    line=st.sampled_from(sorted(LINES)),
+    medium=st.sampled_from([CARD, CARD, Medium(MediumKind.UID)]),
+)
 def test_a_device_sees_the_same_decision_as_the_service(
-    holder: Holder, usage: Usage, at: datetime, line: str
+    holder: Holder, usage: Usage, at: datetime, line: str, medium: Medium
 ):
     if len({p.category for p in holder.ages}) and at.date() > TODAY + timedelta(days=60):
         return
-    at_service = decide(tap(at, line), holder, usage, CITY)
+    at_service = decide(tap(at, line, medium=medium), holder, usage, CITY)
     compiled = listed(holder, usage)
-    on_board = decide(tap(at, line), compiled.holder, compiled.usage, compiled.city)
+    on_board = decide(tap(at, line, medium=medium), compiled.holder, compiled.usage, compiled.city)
 
     if isinstance(at_service, Accepted) and at_service.fare_cents == 0:
         assert isinstance(on_board, Accepted)

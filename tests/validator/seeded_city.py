@@ -34,6 +34,7 @@ from validator.records.keys import (
     generation_key,
     holder_key,
     journal_key,
+    uid_key,
     usage_key,
 )
 from validator.records.packing import to_micros
@@ -42,10 +43,13 @@ from validator.records.snapshot import (
     DeviceRecord,
     DurableRecord,
     HolderRecord,
+    UidHolderRecord,
+    UidRecord,
     age_records,
     pack_device,
     pack_durable,
     pack_holder,
+    pack_uid_holder,
     purse_records,
     rights_records,
 )
@@ -163,6 +167,9 @@ class SeededCard:
     def medium(self) -> dict[str, object]:
         return {"kind": "card", "token": self.token.text()}
 
+    def chip(self, uid: str, since: datetime = datetime(2026, 3, 1, tzinfo=UTC)) -> UidRecord:
+        return UidRecord(bytes.fromhex(uid), self.number, self.issue, to_micros(since))
+
     def record(self, state: CardState = CardState.LIVE) -> CardRecord:
         return CardRecord(self.number, self.issue, int(state), self.token.hash())
 
@@ -211,17 +218,21 @@ class SeededCity:
         holder: Holder,
         usage: Usage | None = None,
         cards: Iterable[CardRecord] | None = None,
+        chips: Iterable[UidRecord] = (),
         revision: int = 1,
     ) -> SeededCard:
-        """A holder with usage and one live card, or the cards named."""
+        """A holder with usage, chips, and one live card, or the cards named."""
         card = SeededCard(holder_id)
         record = HolderRecord(
             rights_records(holder),
             age_records(holder),
             purse_records(holder),
             tuple(cards) if cards is not None else (card.record(),),
+            uids=tuple(chips),
         )
         self.redis.set(holder_key(holder_id), pack_holder(record, revision))
+        for chip in record.uids:
+            self.redis.set(uid_key(chip.uid), pack_uid_holder(UidHolderRecord(holder_id), revision))
         self.redis.set(usage_key(holder_id), pack_usage(usage or Usage()))
         return card
 

@@ -81,7 +81,10 @@ def drop(name: str) -> Change:
         (put(medium={"kind": "key", "category": "child"}), "medium.category"),
         (put(medium={"kind": "document", "category": "ELDER", "document": "123456789"}), "medium.document"),
         (put(medium={"kind": "document", "category": "ELDER", "document": "RG 12.345"}), "medium.document"),
-        (put(medium={"kind": "uid", "uid": "04a1b2c3"}), "medium.kind"),
+        (put(medium={"kind": "uid", "uid": "04a1b2c3"}), "medium.uid"),
+        (put(medium={"kind": "uid", "uid": "04A1B2C3D4"}), "medium.uid"),
+        (put(medium={"kind": "uid", "uid": "04A1"}), "medium.uid"),
+        (put(medium={"kind": "uid", "token": "04A1B2C3"}), "medium"),
     ],
 )
 async def test_a_tap_that_breaks_the_form_is_422_names_the_field_and_leaves_no_trace(

@@ -39,12 +39,12 @@ from validator.domain.boarding import Accepted, Continued, Decision, FareUnknown
 from validator.domain.holder import Holder
 from validator.domain.money import Cents
 from validator.domain.reasons import Reason
-from validator.domain.tap import CARD, Medium, Tap
+from validator.domain.tap import CARD, UID, Medium, Tap
 from validator.domain.usage import Usage
 from validator.domain.vocabulary import Category, MediumKind
 from validator.records.city import CityView
 from validator.records.codes import Flag
-from validator.records.device_messages import CardMedium, CashMedium, DocumentMedium, KeyMedium
+from validator.records.device_messages import CardMedium, CashMedium, DocumentMedium, KeyMedium, UidMedium
 from validator.records.journal import AnswerRecord, pack_answer, pack_entry, pack_id, unpack_answer
 from validator.records.keys import durable_key, raw_id_key, raw_seen_key
 from validator.records.snapshot import DurableRecord, unpack_durable
@@ -288,6 +288,8 @@ def _medium_of(medium: object) -> Medium:
         return CARD
     if type(medium) is CashMedium:
         return Medium(MediumKind.CASH, tendered_cents=Cents(medium.tendered_cents))
+    if type(medium) is UidMedium:
+        return UID
     kind = MediumKind.KEY if type(medium) is KeyMedium else MediumKind.DOCUMENT
     assert isinstance(medium, KeyMedium | DocumentMedium)
     return Medium(kind, Category(medium.category))

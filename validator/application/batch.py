@@ -10,6 +10,7 @@ from datetime import datetime
 from validator.application.attempt import Desk, Fate
 from validator.application.batch_answers import BatchAnswer, batch_answer
 from validator.application.batch_items import BatchItem, batch_item
+from validator.application.chips import look_up
 from validator.application.citing import Row
 from validator.application.devices import Device, DeviceGate
 from validator.application.errors import DeviceUnknown, HotStateAway, Malformed
@@ -92,7 +93,8 @@ async def _settle(
     items: Sequence[BatchItem], device: Device, hot: HotState, *, nothing_recorded: bool
 ) -> None:
     try:
-        await hot.settle(items, device.shard)
+        await look_up(items, device, hot)
+        await hot.settle([item for item in items if item.error is None], device.shard)
     except HotStateAway as away:
         if nothing_recorded:
             raise

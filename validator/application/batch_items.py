@@ -5,6 +5,7 @@ from datetime import datetime
 from validator.application.annul import annulment
 from validator.application.attempt import Attempt, Desk
 from validator.application.board import facts_of
+from validator.application.chips import attempt_of
 from validator.application.citing import Citing, Row
 from validator.application.devices import Device
 from validator.application.errors import Malformed
@@ -71,7 +72,7 @@ def _tap(device: Device, message: TapMessage, digest: bytes, received_at: dateti
     occurred_at = read_instant(message.occurred_at, "occurred_at")
     dated = desk.city.limits(received_at).date_offline(occurred_at, received_at)
     facts = facts_of(device, message, digest, occurred_at, received_at, dated.at, desk, batch=True)
-    return Attempt(device, facts, dated.flags, desk)
+    return attempt_of(device, facts, dated.flags, desk)
 
 
 def _release(

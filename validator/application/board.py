@@ -4,6 +4,7 @@ from datetime import datetime
 
 from validator.application.answers import BoardingAnswer, RecordedAnswer, boarding_answer, recorded_answer
 from validator.application.attempt import Attempt, Desk, Fate
+from validator.application.chips import ChipAttempt, attempt_of, look_up
 from validator.application.devices import Device, DeviceGate
 from validator.application.errors import DeviceUnknown, Malformed
 from validator.application.instants import read_instant
@@ -49,7 +50,10 @@ async def board(
     facts = facts_of(
         device, message, digest_of(device.id, raw), occurred_at, received_at, dated.at, desk, batch=False
     )
-    attempt = Attempt(device, facts, dated.flags, desk)
+    attempt = attempt_of(device, facts, dated.flags, desk)
+    if type(attempt) is ChipAttempt:
+        await look_up((attempt,), device, hot)
+        attempt.raise_failure()
     await hot.settle((attempt,), attempt.home)
     if isinstance(attempt.error, DeviceUnknown):
         await gate.admit(authorization)  # an empty or fenced shard is not an unknown device

@@ -11,6 +11,7 @@ import msgspec
 from validator.application.errors import Malformed
 from validator.application.instants import not_an_instant, read_instant
 from validator.domain.vocabulary import Category
+from validator.records.chip_uid import is_uid
 from validator.records.device_messages import (
     MAX_TAP_BYTES,
     AnnulMessage,
@@ -60,11 +61,11 @@ def read_tap(raw: bytes) -> TapMessage:
         _refuse_unprintable("trip")
     if type(medium) is KeyMedium or type(medium) is DocumentMedium:
         _check_keyed(medium)
-    elif type(medium) is UidMedium:
+    elif type(medium) is UidMedium and not is_uid(medium.uid):
         raise Malformed(
-            "medium.kind",
-            "O meio `uid` está reservado e ainda não é atendido. Envie card, document, key ou cash.",
-            "The medium `uid` is reserved and not served yet. Send card, document, key or cash.",
+            "medium.uid",
+            "Envie o uid do chip em hexadecimal maiúsculo, com 4, 7 ou 10 bytes, como 04A2B3C4D5E680.",
+            "Send the chip's uid in upper-case hexadecimal, 4, 7 or 10 bytes, such as 04A2B3C4D5E680.",
         )
     return message
 

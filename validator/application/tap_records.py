@@ -14,7 +14,14 @@ from validator.domain.usage import Usage
 from validator.domain.vocabulary import Category, MediumKind
 from validator.records.city import CityView
 from validator.records.codes import CATEGORY_CODE, MEDIUM_CODE, PURSE_CODE, TURNSTILE_CODE, EntryKind, Flag
-from validator.records.device_messages import CardMedium, CashMedium, DocumentMedium, KeyMedium, TapMessage
+from validator.records.device_messages import (
+    CardMedium,
+    CashMedium,
+    DocumentMedium,
+    KeyMedium,
+    TapMessage,
+    UidMedium,
+)
 from validator.records.journal import AnswerRecord, JournalEntry
 from validator.records.usage import EffectRecord, LastRecord, month_code
 
@@ -243,6 +250,8 @@ def _medium(
         return MEDIUM_CODE[MediumKind.CASH], None, None, medium.tendered_cents
     if type(medium) is KeyMedium:
         return MEDIUM_CODE[MediumKind.KEY], CATEGORY_CODE[Category(medium.category)], None, None
+    if type(medium) is UidMedium:
+        return MEDIUM_CODE[MediumKind.UID], None, None, None
     assert type(medium) is DocumentMedium
     return (
         MEDIUM_CODE[MediumKind.DOCUMENT],

@@ -16,6 +16,7 @@ class Medium(NamedTuple):
 
 
 CARD = Medium(MediumKind.CARD)
+UID = Medium(MediumKind.UID)
 
 
 class Continued(NamedTuple):

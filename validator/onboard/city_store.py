@@ -26,10 +26,12 @@ from validator.records.bundle import (
 from validator.records.city import CityView, view_city
 from validator.records.packing import RecordError, from_micros, pack, to_micros, unpack
 
-_SCHEMA_VERSION: Final = 1
+_SCHEMA_VERSION: Final = 2
 _TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE entries (hot_id BLOB PRIMARY KEY, entry BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE chips (chip BLOB PRIMARY KEY, hot_id BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX chips_of_holder ON chips (hot_id);
 CREATE TABLE hot (number INTEGER PRIMARY KEY, lowest_issue INTEGER NOT NULL, blocked INTEGER NOT NULL);
 CREATE TABLE chunks (digest TEXT PRIMARY KEY, piece BLOB NOT NULL);
 CREATE TABLE trust (key_id INTEGER PRIMARY KEY, public_key BLOB NOT NULL);
@@ -128,6 +130,12 @@ class CityStore:
             raise StoreDamaged(f"{self.path}: entrada danificada ({error}); apague o arquivo") from error
         return current, CardLines(None if hot is None else HotRecord(hot[0], hot[1], bool(hot[2])), entry)
 
+    def chip(self, name: bytes) -> str | None:
+        """The hot id of the holder of a chip, by the chip's name in the list; None for one that is in no list."""
+        with self._reading:
+            row = self._reader.execute("SELECT hot_id FROM chips WHERE chip = ?", (name,)).fetchone()
+        return None if row is None else bytes(row[0]).hex()
+
     def trusted(self, key_id: int, at: datetime) -> bytes | None:
         """The public key that may sign a bundle issued at an instant: one of the current bundle, else of enrolment."""
         current = self.current()
@@ -212,6 +220,7 @@ class CityStore:
             fresh = offer.have == 0
             if fresh and offer.steps:
                 connection.execute("DELETE FROM entries")
+                connection.execute("DELETE FROM chips")
                 connection.execute("DELETE FROM hot")
             for step in steps:
                 _apply_step(connection, step)
@@ -249,6 +258,12 @@ def _apply_step(connection: sqlite3.Connection, step: StepRecord) -> None:
     connection.executemany("DELETE FROM hot WHERE number = ?", [(number,) for number in step.cold])
     connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?)", step.entries)
     connection.executemany("DELETE FROM entries WHERE hot_id = ?", [(hot_id,) for hot_id in step.gone])
+    changed = [(hot_id,) for hot_id, _ in step.entries] + [(hot_id,) for hot_id in step.gone]
+    connection.executemany("DELETE FROM chips WHERE hot_id = ?", changed)
+    connection.executemany(
+        "INSERT OR REPLACE INTO chips VALUES (?, ?)",
+        ((name, hot_id) for hot_id, entry in step.entries for name, _ in unpack_listed(entry).chips),
+    )
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -19,13 +19,16 @@ from validator.onboard.city_store import CardLines, CityList, CityStore, StoreDa
 from validator.onboard.listed import ListTooRich, age_of, with_own_rides
 from validator.onboard.rides import Rides
 from validator.onboard.tokens import TokenFault, Verify, judge_token
-from validator.records.codes import TURNSTILE_CODE
+from validator.records.bundle import ListedRecord
+from validator.records.chip_uid import listed_uid, uid_bytes
+from validator.records.codes import TURNSTILE_CODE, CardState
 from validator.records.device_messages import (
     CardMedium,
     CashMedium,
     DocumentMedium,
     KeyMedium,
     MediumMessage,
+    UidMedium,
 )
 from validator.records.journal import AnswerRecord
 
@@ -35,6 +38,12 @@ NO_BUDGET = "MEIA INDISPONÍVEL"
 NO_FARE = "SEM TARIFA"
 
 _NOTHING_USED = Usage()
+_NO_CARD = 0
+"""A chip brings the state of its card with it; no card has this number."""
+_REFUSAL_OF_STATE = {
+    int(CardState.BLOCKED): Reason.CARD_BLOCKED,
+    int(CardState.REPLACED): Reason.CARD_REPLACED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +112,8 @@ class OfflineDesk:
                 return _held(NO_LIST, None)
             if isinstance(seen.medium, CardMedium):
                 return self._card(seen, seen.medium, current)
+            if isinstance(seen.medium, UidMedium):
+                return self._chip(seen, seen.medium, current)
             return _without_card(seen, current)
         except (StoreDamaged, ListTooRich, sqlite3.Error):
             return _held(NO_LIST, None)
@@ -119,23 +130,43 @@ class OfflineDesk:
         refusal = _refusal_of(lines, token.issue)
         if refusal is not None or lines.entry is None:
             return _refused(refusal or Reason.CARD_UNKNOWN, newest, holder=token.holder_id)
-        listed = newest.reader.read(lines.entry, age=age_of(newest.issued_at, seen.at))
+        return self._listed(_tap(seen, newest, CARD), token.holder_id, lines.entry, newest)
+
+    def _chip(self, seen: Seen, medium: UidMedium, current: CityList) -> Verdict:
+        """A chip by the name that the list knows it by; it proves no right, and pays from full-fare purses."""
+        name = listed_uid(uid_bytes(medium.uid))
+        holder = self._store.chip(name)
+        if holder is None:
+            return _refused(Reason.CARD_UNKNOWN, current)
+        newest, lines = self._store.card(holder, _NO_CARD)
+        if newest is None:
+            return _held(NO_LIST, None)
+        states = {} if lines.entry is None else dict(lines.entry.chips)
+        if lines.entry is None or name not in states:  # a newer list came in between
+            return _refused(Reason.CARD_UNKNOWN, newest)
+        refusal = _REFUSAL_OF_STATE.get(states[name])
+        if refusal is not None:
+            return _refused(refusal, newest, holder=holder)
+        return self._listed(_tap(seen, newest, Medium(MediumKind.UID)), holder, lines.entry, newest)
+
+    def _listed(self, tap: Tap, holder: str, entry: ListedRecord, newest: CityList) -> Verdict:
+        """By the law, on what the list says of a holder and what this device has let in itself."""
+        listed = newest.reader.read(entry, age=age_of(newest.issued_at, tap.occurred_at))
         usage = with_own_rides(
             listed.usage,
-            self._rides.of_holder(token.holder_id, newest.issued_at),
-            self._rides.latest_of_holder(token.holder_id),
+            self._rides.of_holder(holder, newest.issued_at),
+            self._rides.latest_of_holder(holder),
         )
-        tap = _tap(seen, newest, CARD)
         decision = decide(tap, listed.holder, usage, listed.city)
         if isinstance(decision, Refused):
             if listed.stale:
-                return _held(STALE_LIST, newest, holder=token.holder_id)
-            return _refused(decision.reason, newest, holder=token.holder_id)
+                return _held(STALE_LIST, newest, holder=holder)
+            return _refused(decision.reason, newest, holder=holder)
         if decision.ride_class is RideClass.HALF and self._spent_budget(newest):
-            return _held(NO_BUDGET, newest, holder=token.holder_id)
+            return _held(NO_BUDGET, newest, holder=holder)
         effects = effects_of(tap, decision, listed.city)
         left = _left(decision, usage.after(effects), listed.holder, tap, listed.city)
-        return _released(decision, newest, effects, left, token.holder_id)
+        return _released(decision, newest, effects, left, holder)
 
     def _spent_budget(self, current: CityList) -> bool:
         return self._rides.unheard_half_fares() >= current.half_budget
@@ -162,7 +193,7 @@ def _without_card(seen: Seen, current: CityList) -> Verdict:
         except ValueError:
             return _refused(Reason.CATEGORY_NOT_KEYABLE, current)
     else:
-        return _refused(Reason.CARD_UNKNOWN, current)  # a uid is in no list
+        raise AssertionError(f"{type(medium).__name__} names a holder")
     tap = _tap(seen, current, asked)
     decision = decide(tap, None, _NOTHING_USED, current.view.city)
     if isinstance(decision, Refused):

@@ -1,11 +1,13 @@
-"""What a reader says: JSON lines of a validator's other programs, or the plain text of a keyboard-wedge QR reader."""
+"""What a reader says: JSON lines of a validator's other programs, or the plain text of a keyboard-wedge reader."""
 
 import re
 from typing import Final
 
 import msgspec
+from msgspec import structs
 
-from validator.records.device_messages import CardMedium, MediumMessage
+from validator.records.chip_uid import is_uid
+from validator.records.device_messages import CardMedium, MediumMessage, UidMedium
 
 LONGEST_LINE: Final = 4_096
 LONGEST_TOKEN: Final = 512
@@ -50,7 +52,7 @@ _decoder = msgspec.json.Decoder(ReaderMessage)
 
 
 def read_line(line: str) -> ReaderMessage | None:
-    """The message of a line; None for an empty one. What does not begin with `{` is the text of a card.
+    """The message of a line; None for an empty one. What does not begin with `{` is a card's text, or a chip's uid.
 
     Raises:
         LineUnreadable: JSON that is no message, or a line that is too long.
@@ -61,7 +63,8 @@ def read_line(line: str) -> ReaderMessage | None:
     if len(text) > LONGEST_LINE:
         raise LineUnreadable(f"linha de {len(text)} caracteres; o limite é {LONGEST_LINE}")
     if not text.startswith("{"):
-        return ReaderMessage(tap=CardMedium(card_text(text)))
+        chip = uid_text(text)
+        return ReaderMessage(tap=CardMedium(card_text(text)) if chip is None else UidMedium(chip))
     try:
         message = _decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeEncodeError) as error:
@@ -69,7 +72,18 @@ def read_line(line: str) -> ReaderMessage | None:
     said = [message.tap is not None, message.trip is not None, message.trip_ended, message.not_turned]
     if sum(said) != 1:
         raise LineUnreadable("uma linha tem um só de tap, trip, trip_ended, not_turned")
+    if isinstance(message.tap, UidMedium):
+        chip = uid_text(message.tap.uid)
+        if chip is None:
+            raise LineUnreadable("um uid tem 4, 7 ou 10 bytes em hexadecimal, como 04A2B3C4D5E680")
+        return structs.replace(message, tap=UidMedium(chip))
     return message
+
+
+def uid_text(text: str) -> str | None:
+    """A chip's uid as the wire has it, from what a reader of contactless chips writes; None for anything else."""
+    plain = re.sub(r"[ :-]", "", text).upper()
+    return plain if is_uid(plain) else None
 
 
 def card_text(text: str) -> str:

@@ -167,12 +167,14 @@ class ListedRecord(Packed, frozen=True):
         purses: Purses with passes left.
         half_month: Latest civil month with half-fare boardings, as AAMM; 0 for none.
         half_count: How many there were in it.
+        chips: Pairs of a chip's name (`chip_uid.listed_uid`) and the state of its card (`codes.CardState`).
     """
 
     options: tuple[OptionRecord, ...] = ()
     purses: tuple[ListedPurse, ...] = ()
     half_month: int = 0
     half_count: int = 0
+    chips: tuple[tuple[bytes, int], ...] = ()
 
 
 class HotRecord(Packed, frozen=True):

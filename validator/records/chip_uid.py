@@ -24,6 +24,6 @@ def uid_bytes(uid: str) -> bytes:
     return bytes.fromhex(uid)
 
 
-def listed_uid(uid: str) -> bytes:
+def listed_uid(uid: bytes) -> bytes:
     """The name of a chip in a list. Not the uid itself, so that a stolen validator hands nobody the chips to copy."""
-    return hashlib.sha256(_LISTED_DOMAIN + uid_bytes(uid)).digest()[:LISTED_BYTES]
+    return hashlib.sha256(_LISTED_DOMAIN + uid).digest()[:LISTED_BYTES]

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from validator.records.chip_uid import UID_FORM
 from validator.records.keys import SHARDS
 
 assert SHARDS <= 256
@@ -34,6 +35,7 @@ InstantText = Annotated[
     ),
 ]
 Code = Annotated[str, Meta(min_length=1, max_length=64, description="Printable characters only.")]
+Uid = Annotated[str, Meta(min_length=8, max_length=20, extra_json_schema={"pattern": UID_FORM})]
 Token = Annotated[str, Meta(min_length=1, max_length=512)]
 Hex32 = Annotated[str, Meta(min_length=64, max_length=64, extra_json_schema={"pattern": "^[0-9a-f]{64}$"})]
 Hex64 = Annotated[str, Meta(min_length=128, max_length=128, extra_json_schema={"pattern": "^[0-9a-f]{128}$"})]
@@ -50,9 +52,9 @@ class CardMedium(
 class UidMedium(
     msgspec.Struct, tag_field="kind", tag="uid", forbid_unknown_fields=True, frozen=True, gc=False
 ):
-    """The uid of a contactless chip, in hexadecimal."""
+    """The uid of a contactless chip: 4, 7 or 10 bytes in upper-case hexadecimal."""
 
-    uid: Code
+    uid: Uid
 
 
 class DocumentMedium(
