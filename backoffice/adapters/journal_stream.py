@@ -1,8 +1,7 @@
 """The journal streams of all shards: read in bounded portions, trimmed when SQL has what was read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import NamedTuple
 
 from backoffice.adapters.redis_link import RedisLink
@@ -35,8 +34,7 @@ class StreamItem(NamedTuple):
     @property
     def place(self) -> tuple[int, int, int]:
         """Where it stands among the items of all shards: by the server's clock, then by shard."""
-        millis, number = stream_place(self.stream_id)
-        return (millis, number, self.shard)
+        return _place(self)
 
 
 def stream_place(stream_id: str) -> tuple[int, int]:
@@ -56,30 +54,36 @@ def read_streams(link: RedisLink, positions: Mapping[int, str], *, count: int) -
     Raises:
         redis.RedisError: the server is gone.
     """
-    answer = link.client.xread(
-        {journal_key(number): position for number, position in positions.items()}, count=count
-    )
+    keys = map(journal_key, positions)
+    answer = link.client.execute_command("XREAD", "COUNT", count, "STREAMS", *keys, *positions.values())
     items = [
         _item(_SHARD_OF[bytes(key)], stream_id, fields)
         for key, entries in answer or ()
         for stream_id, fields in entries
     ]
-    return sorted(items, key=attrgetter("place"))
+    items.sort(key=_place)
+    return items
 
 
-def _item(number: int, stream_id: bytes, fields: Mapping[bytes, bytes] | None) -> StreamItem:
-    fields = fields or {}
-    return StreamItem(
-        number,
-        stream_id.decode(),
-        fields.get(STREAM_FIELD_ENTRY, b""),
-        _number(fields.get(STREAM_FIELD_COMMIT)),
-        _number(fields.get(STREAM_FIELD_GENERATION)),
-    )
+def _place(item: StreamItem) -> tuple[int, int, int]:
+    millis, _, number = item.stream_id.partition("-")
+    return (int(millis), int(number), item.shard)
 
 
-def _number(text: bytes | None) -> int:
-    return int(text) if text is not None and text.isdigit() and len(text) < 19 else 0
+_IN_ORDER = (STREAM_FIELD_ENTRY, STREAM_FIELD_COMMIT, STREAM_FIELD_GENERATION)
+
+
+def _item(number: int, stream_id: bytes, fields: Sequence[bytes] | None) -> StreamItem:
+    """One entry; `fields` are names and values by turns, in any order, though validators keep to one."""
+    if fields is None or len(fields) != 6 or (fields[0], fields[2], fields[4]) != _IN_ORDER:
+        named = dict(zip(fields[::2], fields[1::2], strict=False)) if fields else {}
+        fields = [part for name in _IN_ORDER for part in (name, named.get(name, b""))]
+    _, entry, _, commit_no, _, generation = fields
+    return StreamItem(number, stream_id.decode(), entry, _number(commit_no), _number(generation))
+
+
+def _number(text: bytes) -> int:
+    return int(text) if len(text) < 19 and text.isdigit() else 0
 
 
 def trim_commands(positions: Iterable[tuple[int, str]]) -> list[tuple[bytes | str, ...]]:

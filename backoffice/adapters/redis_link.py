@@ -45,6 +45,8 @@ class RedisLink:
             socket_connect_timeout=timeout_s,
             redis_connect_func=self._connect_once,
         )
+        # A stream's entries as they come: redis-py would make a dict of each, and nobody needs one.
+        self.client.set_response_callback("XREAD", lambda answer, **_options: answer)
         self.run_id: str = self.client.info("server")["run_id"]
 
     def _connect_once(self, connection: Any) -> None:

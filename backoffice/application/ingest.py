@@ -6,8 +6,10 @@ At least once, exactly once in effect: rows and progress are one transaction; wh
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import partial
 
 import structlog
 from sqlalchemy import Engine
@@ -17,6 +19,7 @@ from backoffice.adapters.ingest_lock import IngestLock
 from backoffice.adapters.journal_stream import StreamItem, read_streams, trim_commands, waiting
 from backoffice.adapters.redis_link import RedisLink, Unavailable
 from backoffice.application.collector import no_search_for_cycles
+from backoffice.application.ingest_plan import Decoded, read
 from backoffice.application.ingest_write import JournalWriter, OtherIngester, Position, Round
 from backoffice.application.publish import Law
 from backoffice.application.rebuild import Progress, Rebuilder, load_positions, no_progress
@@ -27,7 +30,7 @@ from validator.records.keys import SHARDS
 _log = structlog.get_logger("catraca.ingest")
 
 COUNT = 200
-"""Entries read of one stream at a time: at most 12,800 (some 30 MB) in memory and in one transaction."""
+"""Entries read of one stream at a time: at most 12,800 (some 30 MB) in one transaction, twice that in memory."""
 
 _LOOK_S = 0.1
 _AWAY_PAUSE_S = 0.2
@@ -71,6 +74,15 @@ class _Taken:
     gaps: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Portion:
+    """One read of the streams: its items, those that may be written, and these decoded."""
+
+    items: list[StreamItem]
+    taken: _Taken
+    decoded: list[Decoded]
+
+
 class Ingester:
     """Ingest on one link to one Redis process; made anew when the link breaks."""
 
@@ -90,6 +102,8 @@ class Ingester:
         self._clock = clock
         self._positions: dict[int, Position] = {}
         self._looked = 0.0
+        self._ahead: _Portion | None = None
+        self._thread = ThreadPoolExecutor(1) if engine.dialect.name == "postgresql" else None
         self.tally = tally or Tally()
 
     def begin(self, progress: Progress = no_progress) -> None:
@@ -100,6 +114,7 @@ class Ingester:
             OtherDatabase: the database is empty and Redis is not.
         """
         self._hot.refuse_eviction()
+        self._ahead = None
         self._positions = load_positions(self._engine)
         states = self._hot.shard_states()
         if not self._positions and any(state.generation is not None for state in states):
@@ -131,20 +146,45 @@ class Ingester:
             return self._round()
 
     def _round(self) -> int:
-        reached = {number: position.stream_id for number, position in self._positions.items()}
-        items = read_streams(self._hot.link, reached, count=COUNT)
-        if not items:
+        portion = self._ahead or self._portion(self._positions)
+        self._ahead = None
+        if not portion.items:
             return 0
-        taken = _take(items, self._positions)
-        written = self._writer.write(taken.items, self._positions, taken.after)
-        moved = [n for n, position in taken.after.items() if position != self._positions[n]]
+        before, taken = self._positions, portion.taken
+        written, ahead = self._write(portion, before)
+        moved = [n for n, position in taken.after.items() if position != before[n]]
         self._positions = taken.after
         trims = trim_commands((number, taken.after[number].stream_id) for number in moved)
         self._hot.acknowledge(written.durable.items(), written.expiring, trims)
-        self._count(len(items), taken, written)
+        self._count(len(portion.items), taken, written)
         if taken.regressed or written.repeated_effects:
             self._rebuild(taken.regressed | written.repeated_effects)
-        return len(items)
+        elif ahead is not None and ahead.items:
+            self._ahead = ahead
+        return len(portion.items)
+
+    def _write(self, portion: _Portion, before: Mapping[int, Position]) -> tuple[Round, _Portion | None]:
+        """Write a portion while the next one is read.
+
+        One after the other on SQLite, whose driver gives Python's lock away for every row.
+        """
+        taken = portion.taken
+        write = partial(self._writer.write, taken.items, before, taken.after, portion.decoded)
+        if self._thread is None:
+            return write(), None
+        writing = self._thread.submit(write)
+        try:
+            ahead = self._portion(taken.after)
+        finally:
+            wait([writing])
+        return writing.result(), ahead
+
+    def _portion(self, positions: Mapping[int, Position]) -> _Portion:
+        """What follows a position in the streams."""
+        reached = {number: position.stream_id for number, position in positions.items()}
+        items = read_streams(self._hot.link, reached, count=COUNT)
+        taken = _take(items, positions)
+        return _Portion(items, taken, [read(item) for item in taken.items])
 
     def report(self) -> None:
         """One log line: what was done, and how far behind."""
@@ -156,6 +196,7 @@ class Ingester:
         self._rebuild(set(range(SHARDS)), progress)
 
     def _rebuild(self, shards: set[int], progress: Progress = no_progress) -> None:
+        self._ahead = None
         self._positions |= self._rebuilder.rebuild(shards, progress)
         self.tally.rebuilt += len(shards)
 
@@ -190,19 +231,24 @@ def unsound_shards(states: Sequence[ShardState], positions: Mapping[int, Positio
 
 def _take(items: Iterable[StreamItem], positions: Mapping[int, Position]) -> _Taken:
     """Follow each shard's commit numbers; one that comes twice means that Redis has lost what SQL has."""
-    taken = _Taken(after=dict(positions))
+    taken = _Taken()
+    commits = {number: position.commit_no for number, position in positions.items()}
+    reached: dict[int, str] = {}
     for item in items:
-        was = taken.after[item.shard]
-        if item.shard in taken.regressed:
+        shard, commit_no = item.shard, item.commit_no
+        if shard in taken.regressed:
             continue
-        unreadable = item.commit_no == 0
-        if not unreadable and (item.generation != was.generation or item.commit_no <= was.commit_no):
-            taken.regressed.add(item.shard)
-            continue
-        if not unreadable:
-            taken.gaps += item.commit_no - was.commit_no - 1
+        if commit_no != 0:  # else it cannot be read
+            if item.generation != positions[shard].generation or commit_no <= commits[shard]:
+                taken.regressed.add(shard)
+                continue
+            taken.gaps += commit_no - commits[shard] - 1
+            commits[shard] = commit_no
         taken.items.append(item)
-        taken.after[item.shard] = Position(item.stream_id, max(was.commit_no, item.commit_no), was.generation)
+        reached[shard] = item.stream_id
+    taken.after = dict(positions)
+    for shard, stream_id in reached.items():
+        taken.after[shard] = Position(stream_id, commits[shard], positions[shard].generation)
     return taken
 
 

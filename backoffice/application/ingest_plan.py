@@ -136,7 +136,7 @@ def make_plan(
 def _put_fitting(plan: Plan, item: StreamItem, entry: JournalEntry, wire: Wire) -> None:
     """The rows of a boarding whose sequence and id are new, the straight way."""
     row = boarding_values(item, entry, wire)
-    month, device, epoch, seq, kind, boarding_id, digest, *_ = row
+    month, device, epoch, seq, kind, boarding_id, digest = row[:7]
     plan.boardings.append(row)
     plan.keys.append((device, epoch, seq, kind, digest, boarding_id, month))
     plan.places.append((device, epoch, seq, entry.boarding, item.shard))

@@ -80,14 +80,21 @@ class JournalWriter:
         items: Sequence[StreamItem],
         before: Mapping[int, Position],
         after: Mapping[int, Position],
+        decoded: Sequence[Decoded] | None = None,
     ) -> Round:
         """Write items, exactly once in effect, and the shards' progress from `before` to `after`.
+
+        Args:
+            items: What was read of the streams.
+            before: The progress that must stand in SQL.
+            after: The progress that will.
+            decoded: `read` of each item, where the caller has done that already.
 
         Raises:
             OtherIngester: the progress in SQL is not `before`.
             sqlalchemy.exc.OperationalError: the database is away; nothing was written.
         """
-        decoded = [read(item) for item in items]
+        decoded = decoded or [read(item) for item in items]
         taken: set[bytes] = set()
         refused: set[tuple[int, int, int]] = set()
         for _ in range(_ATTEMPTS):

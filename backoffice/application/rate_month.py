@@ -101,10 +101,14 @@ class MonthRating:
     def pages(self) -> Iterator[RatedPage]:
         """Rate everything, page by page; the next page is read while one is rated.
 
+        Not on SQLite, whose driver gives Python's lock away for every row: a reader would wait for it as often.
+
         Raises:
             FareUnknown: a ride has a price and no fare is registered for its line and day.
         """
-        for rate in read_ahead(self._read()):
+        pages = self._read()
+        on_sqlite = self.session.get_bind().dialect.name == "sqlite"
+        for rate in pages if on_sqlite else read_ahead(pages):
             yield rate()
 
     def _read(self) -> Iterator[Callable[[], RatedPage]]:
