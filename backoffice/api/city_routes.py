@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from sqlalchemy import select
 
 from backoffice.api.dependencies import ByCity, ByReader, Now, Parts, Reads, Writes
-from backoffice.api.wire import Count, Day, Instant, Number, RecordId, Sent, Shown, Text
+from backoffice.api.wire import Count, Day, Instant, KeyNumber, Number, RecordId, Sent, Shown, Text
 from backoffice.application.city_state import fare_rows_as_recorded
 from backoffice.application.issue_cards import retire_city_key, rotate_city_key
 from backoffice.application.register_acts import NewFare, record_act, register_fare
@@ -178,6 +178,6 @@ class KeyRetired(Sent):
 
 
 @router.post("/city-keys/{key_id}/retire", status_code=204)
-def retire_key(key_id: RecordId, sent: KeyRetired, by: ByCity, at: Now, session: Writes) -> None:
+def retire_key(key_id: KeyNumber, sent: KeyRetired, by: ByCity, at: Now, session: Writes) -> None:
     """Let a key verify no more from an instant on."""
     retire_city_key(session, by, at, key_id=key_id, until=sent.until, compromised=sent.compromised)

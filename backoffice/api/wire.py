@@ -94,5 +94,6 @@ Flag = StrictBool
 
 RecordId = Annotated[int, Path(ge=1, le=2**53)]
 CardNumber = Annotated[int, Path(ge=1, lt=2**48)]
+KeyNumber = Annotated[int, Path(ge=1, le=65_535)]
 Code = Annotated[str, Path(min_length=1, max_length=64)]
 MonthPath = Annotated[str, Path(pattern="^[0-9]{4}-(0[1-9]|1[0-2])$", description="Competência, AAAA-MM.")]

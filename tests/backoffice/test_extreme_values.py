@@ -44,3 +44,35 @@ def test_a_day_outside_every_sensible_year_is_refused(lite: Api, day: str):
     lite("clerk", "POST", f"/rights/{right}/suspension", {"first_day": day, "reason": "r"}, 422)
     until = {"first_day": "2026-03-02", "until": day, "reason": "r"}
     lite("clerk", "POST", f"/rights/{right}/suspension", until, 422)
+
+
+LARGEST = 2**53
+"""The largest number that an address or a field may hold, far beyond what a small column can."""
+
+
+@pytest.mark.parametrize(
+    ("login", "method", "path", "body"),
+    [
+        ("clerk", "GET", f"/holders/{LARGEST}", None),
+        ("clerk", "POST", f"/holders/{LARGEST}/cards", {}),
+        ("clerk", "POST", f"/rights/{LARGEST}/ending", {"ended_on": "2026-03-03", "reason": "r"}),
+        ("manager", "POST", f"/right-requests/{LARGEST}/approval", None),
+        ("clerk", "POST", f"/cards/{2**48 - 1}/block", {"reason": "r"}),
+        ("clerk", "POST", "/holders", {"name": "A", "guardian_id": LARGEST}),
+        ("city", "POST", "/city-keys/65535/retire", {"until": "2026-03-03T00:00:00Z"}),
+        ("city", "POST", f"/city-keys/{LARGEST}/retire", {"until": "2026-03-03T00:00:00Z"}),
+        ("city", "POST", f"/schools/{LARGEST}/years", {"year": 2026, "school_days": 200}),
+        ("city", "POST", "/operators/azul/end", {"ended_on": "2026-04-01", "act_id": LARGEST}),
+        ("admin", "POST", "/users", {"login": "x", "name": "x", "role": "SCHOOL", "school_id": LARGEST}),
+        ("admin", "POST", "/users", {"login": "x", "name": "x", "role": "AUDITOR", "holder_id": LARGEST}),
+    ],
+)
+def test_a_number_that_is_nobodys_is_refused_and_breaks_nothing(
+    api: Api, login: str, method: str, path: str, body: dict[str, object] | None
+):
+    sent = {"Authorization": f"Bearer {api.city.tokens[login]}"}
+
+    answer = api.client.request(method, f"/v1{path}", json=body, headers=sent)
+
+    assert answer.status_code in (404, 409, 422), answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
