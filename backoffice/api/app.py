@@ -4,7 +4,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from backoffice.api import (
     admin_routes,
@@ -21,6 +21,7 @@ from backoffice.api import (
     reserved_routes,
 )
 from backoffice.api.body_limit import BodyLimit
+from backoffice.api.json_keys import refuse_repeated_keys
 from backoffice.api.openapi import describe_problems
 from backoffice.api.parts import ApiParts
 from backoffice.api.problems import add_problems
@@ -42,6 +43,7 @@ def create_api(parts: ApiParts) -> FastAPI:
         description="Registro de titulares, direitos, cartões, passes, operadores e validadores; faturas de reembolso.",
         version="1",
         lifespan=lifespan,
+        dependencies=[Depends(refuse_repeated_keys)],
         redirect_slashes=False,
     )
     app.state.parts = parts

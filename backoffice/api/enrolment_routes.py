@@ -52,7 +52,7 @@ def issue(sent: CodeSent, by: ByAdministrator, at: Now, session: Writes, parts: 
     return CodeShown.model_validate(code)
 
 
-class EnrolmentSent(Sent):
+class DeviceEnrolmentSent(Sent):
     """What the device sends; `signature` proves that it holds the key (docs/device-protocol.md)."""
 
     code: Annotated[str, Field(min_length=1, max_length=64)]
@@ -67,7 +67,7 @@ class CityKeyShown(Shown):
     public_key: str
 
 
-class EnrolmentShown(Shown):
+class DeviceEnrolmentShown(Shown):
     """What the device is given. The same code and key get the same answer while the code is good."""
 
     device_id: str
@@ -79,7 +79,9 @@ class EnrolmentShown(Shown):
 
 
 @router.post("/device-enrolments")
-def enrol(sent: EnrolmentSent, at: Now, session: Writes, parts: Parts) -> EnrolmentShown:
+def enrol(sent: DeviceEnrolmentSent, at: Now, session: Writes, parts: Parts) -> DeviceEnrolmentShown:
     """Install the device that shows a code; its new epoch begins."""
     message = EnrolmentMessage(sent.code, sent.public_key, sent.signature)
-    return EnrolmentShown.model_validate(enrol_by_code(session, at, parts.chance, parts.signer, message))
+    return DeviceEnrolmentShown.model_validate(
+        enrol_by_code(session, at, parts.chance, parts.signer, message)
+    )

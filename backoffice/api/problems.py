@@ -12,8 +12,10 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 
+from backoffice.api.wire import Wrong
 from backoffice.application.constraints import conflict_of
 from backoffice.application.errors import Conflict, Forbidden, Invalid, NotBuilt, NotFound, RegisterError
+from backoffice.application.field_words import field_fault
 from backoffice.application.sell_passes import SaleRefused
 
 _log = structlog.get_logger("catraca.api")
@@ -156,21 +158,11 @@ def _path(found: Any) -> str:
 
 def _message(found: Any, *, english: bool) -> str:
     """What to send instead. The value that was sent is never repeated: it may be personal."""
-    kind, said = found["type"], str(found["msg"]).removeprefix("Value error, ")
-    if english:
-        return said
-    known = {
-        "missing": "falta este campo",
-        "extra_forbidden": "este campo não existe",
-        "json_invalid": "o corpo não é JSON",
-        "string_type": "envie um texto",
-        "int_type": "envie um número inteiro, sem aspas",
-        "bool_type": "envie true ou false",
-        "list_type": "envie uma lista",
-    }
-    if kind == "enum":
-        return f"envie um de: {found.get('ctx', {}).get('expected', '')}".replace(" or ", " ou ")
-    return known.get(kind, said if kind == "value_error" else f"valor inválido ({kind})")
+    kind, context = found["type"], found.get("ctx", {})
+    said = context.get("error")
+    if kind == "value_error" and isinstance(said, Wrong):
+        return said.english if english else said.sentence
+    return str(found["msg"]) if english else field_fault(kind, context)
 
 
 async def _contradicted(request: Request, error: Exception) -> JSONResponse:

@@ -22,6 +22,15 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})", re.ASCII)
 
 
+class Wrong(ValueError):
+    """A value is not what the field takes; the sentence says what to send, in both languages."""
+
+    def __init__(self, sentence: str, english: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.english = english
+
+
 class Sent(BaseModel):
     """Base of what clients send."""
 
@@ -36,34 +45,43 @@ class Shown(BaseModel):
 
 def _day(value: Any) -> date:
     if not isinstance(value, str) or not _DAY.fullmatch(value):
-        raise ValueError("envie a data como texto AAAA-MM-DD, como 2026-03-02")
+        raise Wrong(
+            "envie a data como texto AAAA-MM-DD, como 2026-03-02",
+            "send the date as text YYYY-MM-DD, such as 2026-03-02",
+        )
     try:
         return date.fromisoformat(value)
     except ValueError:
-        raise ValueError("esta data não existe no calendário") from None
+        raise Wrong("esta data não existe no calendário", "no such day in the calendar") from None
 
 
 def _instant(value: Any) -> datetime:
     if not isinstance(value, str) or not _INSTANT.fullmatch(value):
-        raise ValueError("envie o instante com o fuso, como 2026-03-02T07:15:00-03:00")
+        raise Wrong(
+            "envie o instante com o fuso, como 2026-03-02T07:15:00-03:00",
+            "send the instant with its offset, such as 2026-03-02T07:15:00-03:00",
+        )
     try:
         instant = datetime.fromisoformat(value)
     except ValueError:
-        raise ValueError("este instante não existe") from None
+        raise Wrong("este instante não existe", "no such instant") from None
     if not FIRST_YEAR <= instant.year <= LAST_YEAR:
-        raise ValueError(f"o ano {instant.year} está errado; confira o instante")
+        raise Wrong(
+            f"o ano {instant.year} está errado; confira o instante",
+            f"the year {instant.year} is wrong; check the instant",
+        )
     return instant
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("envie um texto")
+        raise Wrong("envie um texto", "send a text")
     if "\0" in value:
-        raise ValueError("o texto não pode conter o caractere nulo")
+        raise Wrong("o texto não pode conter o caractere nulo", "the text cannot hold the null character")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError("o texto não é Unicode válido") from None
+        raise Wrong("o texto não é Unicode válido", "the text is no valid Unicode") from None
     return value
 
 

@@ -68,6 +68,16 @@ Auditor = NewType("Auditor", Staff)
 ClaimReader = NewType("ClaimReader", Staff)
 """Reads claims and their annexes: an operator its own, the city and the auditor all."""
 
+_ROLE_WORDS = {
+    Role.DESK_CLERK: "atendimento do posto",
+    Role.DESK_MANAGER: "chefia do posto",
+    Role.SCHOOL: "escola",
+    Role.OPERATOR_FINANCE: "financeiro da operadora",
+    Role.CITY: "Órgão Gestor",
+    Role.AUDITOR: "auditoria",
+    Role.ADMINISTRATOR: "administração",
+}
+
 _DESKS = {Role.DESK_CLERK, Role.DESK_MANAGER}
 
 
@@ -159,8 +169,9 @@ def as_auditor(staff: Staff) -> Auditor:
 
 def _only(staff: Staff, roles: set[Role]) -> Staff:
     if staff.role not in roles:
+        words = ", ".join(f"{_ROLE_WORDS[role]} ({role})" for role in sorted(roles))
         raise Forbidden(
-            f"o perfil {staff.role} não permite esta operação; ela cabe a: {', '.join(sorted(roles))}",
+            f"o perfil {_ROLE_WORDS[staff.role]} ({staff.role}) não permite esta operação; ela cabe a: {words}",
             f"role {staff.role} may not do this; it belongs to: {', '.join(sorted(roles))}",
         )
     return staff

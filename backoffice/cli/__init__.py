@@ -7,8 +7,10 @@ import importlib
 import sys
 
 import typer
+from typer.exceptions import TyperException
 
-from backoffice.cli.console import PROBLEMS, say_problem
+from backoffice.cli.console import PROBLEMS, err, say_problem
+from backoffice.cli.usage import root_command, usage_sentence
 
 MODULES = (
     "processes",
@@ -45,7 +47,14 @@ def build_app() -> typer.Typer:
 def main() -> None:
     """Entry point of `catraca`."""
     try:
-        build_app()()
+        code = root_command(build_app())(standalone_mode=False, prog_name="catraca")
     except PROBLEMS as problem:
         say_problem(problem)
         sys.exit(1)
+    except typer.Abort:
+        err.print("interrompido")
+        sys.exit(1)
+    except TyperException as error:
+        err.print(usage_sentence(error), soft_wrap=True)
+        sys.exit(getattr(error, "exit_code", 1))
+    sys.exit(code if isinstance(code, int) else 0)
