@@ -1,6 +1,7 @@
 """Assemble the back office from its settings: database, law, keys, clock and chance."""
 
 import logging
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,9 +71,7 @@ def open_database(settings: Settings) -> Engine:
     Raises:
         DatabaseOutdated: a database that somebody named has other tables.
     """
-    if settings.embedded_database:
-        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    engine = make_engine(settings.database)
+    engine = make_engine(reserve_database(settings))
     try:
         current = is_current(engine)
     except BaseException:
@@ -86,6 +85,17 @@ def open_database(settings: Settings) -> Engine:
             )
         migrate(engine)
     return engine
+
+
+def reserve_database(settings: Settings) -> str:
+    """The database's address. Our own file is made first, for its owner alone: it holds names and CPFs.
+
+    The folder may be anybody's who named it; what SQLite adds beside the file takes the file's mode.
+    """
+    if settings.embedded_database:
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(settings.embedded_file, os.O_RDWR | os.O_CREAT, 0o600))
+    return settings.database
 
 
 def law_of(settings: Settings) -> Law:

@@ -40,7 +40,12 @@ class Settings(BaseSettings):
     @property
     def database(self) -> str:
         """The database's address, also where none was set."""
-        return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'catraca.sqlite'}"
+        return self.database_url or f"sqlite:///{self.embedded_file}"
+
+    @property
+    def embedded_file(self) -> Path:
+        """The file of our own SQLite."""
+        return self.data_dir.absolute() / "catraca.sqlite"
 
     @property
     def embedded_database(self) -> bool:

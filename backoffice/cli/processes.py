@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from backoffice.adapters.embedded_redis import EmbeddedRedis, EmbeddedRedisError
 from backoffice.application.ingest import rebuild_all, run_ingest
 from backoffice.application.publish import run_publish
-from backoffice.bootstrap import build, configure_logs, law_of
+from backoffice.bootstrap import build, configure_logs, law_of, reserve_database
 from backoffice.cli.console import err, out
 from backoffice.persistence.base import make_engine
 from backoffice.persistence.migrate import migrate as migrate_tables
@@ -133,9 +133,7 @@ def publish(
 def migrate() -> None:
     """Cria ou atualiza as tabelas do banco de dados."""
     settings = Settings()
-    if settings.embedded_database:
-        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    engine = make_engine(settings.database)
+    engine = make_engine(reserve_database(settings))
     migrate_tables(engine)
     engine.dispose()
     out.print("tabelas em dia")
