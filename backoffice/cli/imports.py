@@ -10,7 +10,8 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from backoffice.adapters.gtfs_feed import GtfsFeed
-from backoffice.application.import_gtfs import LineRules, import_gtfs, read_line_file
+from backoffice.application.import_gtfs import import_gtfs
+from backoffice.application.read_gtfs import LineRules, read_gtfs, read_line_file
 from backoffice.application.staff import as_city
 from backoffice.cli.acting import As, acting, parse_day
 from backoffice.cli.console import err, existing, out
@@ -57,10 +58,13 @@ def gtfs(
 ) -> None:
     """Importa operadores, linhas e viagens de um feed GTFS. Repetir não muda nada; um erro não grava nada."""
     rules = _rules(network_file, interior or [], operator_column)
-    with _progress(existing(feed)) as read, acting(login) as now, GtfsFeed(feed, read) as opened:
-        report = import_gtfs(
-            now.session, as_city(now.by), now.at, opened, rules, from_day=from_day or now.today
-        )
+    with acting(login) as now:  # who may not import learns it before a large feed is read
+        as_city(now.by)
+    with _progress(existing(feed)) as read, GtfsFeed(feed, read) as opened:
+        contents = read_gtfs(opened, rules)
+    with acting(login) as now:
+        by = as_city(now.by)
+        report = import_gtfs(now.session, by, now.at, contents, from_day=from_day or now.today)
     for notice in report.notices[:_NOTICES_SHOWN]:
         err.print(f"aviso: {notice}", soft_wrap=True)
     if len(report.notices) > _NOTICES_SHOWN:

@@ -9,7 +9,8 @@ from sqlalchemy import select
 
 from backoffice.adapters.gtfs_feed import GtfsFeed
 from backoffice.application.city_state import authorities
-from backoffice.application.import_gtfs import LineRules, import_gtfs
+from backoffice.application.import_gtfs import import_gtfs
+from backoffice.application.read_gtfs import LineRules, read_gtfs
 from backoffice.application.staff import as_city
 from backoffice.bootstrap import Backoffice
 from backoffice.demo.city_plan import (
@@ -66,8 +67,10 @@ def _import(founder: Founder, office: Backoffice, calendar: Calendar, gtfs: Path
         progress.update(task, completed=min(read, total) // 1024)
 
     rules = LineRules(interior=_INTERIOR, operator_column=column)
-    with GtfsFeed(gtfs, told) as feed, writing(office.engine) as session:
-        import_gtfs(session, by, founder.at, feed, rules, from_day=day)
+    with GtfsFeed(gtfs, told) as feed:
+        contents = read_gtfs(feed, rules)
+    with writing(office.engine) as session:
+        import_gtfs(session, by, founder.at, contents, from_day=day)
     progress.update(task, completed=total // 1024)
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from backoffice.adapters.gtfs_feed import GtfsFeed
-from backoffice.application.import_gtfs import ImportReport, LineRules, import_gtfs
+from backoffice.application.import_gtfs import ImportReport, import_gtfs
+from backoffice.application.read_gtfs import LineRules, read_gtfs
 from backoffice.persistence.base import make_engine, writing
 from backoffice.persistence.migrate import migrate
 from tests.backoffice.register_city import NOW, TODAY
@@ -18,8 +19,10 @@ def load(database_url: str, path: Path, rules: LineRules) -> tuple[ImportReport,
     migrate(engine)
     reports = []
     for _ in range(2):
-        with GtfsFeed(path) as feed, writing(engine) as session:
-            reports.append(import_gtfs(session, None, NOW, feed, rules, from_day=TODAY))
+        with GtfsFeed(path) as feed:
+            contents = read_gtfs(feed, rules)
+        with writing(engine) as session:
+            reports.append(import_gtfs(session, None, NOW, contents, from_day=TODAY))
     engine.dispose()
     return reports[0], reports[1]
 
