@@ -48,16 +48,22 @@ class JournalState:
         found = []
         if self.missing:
             ranges = ", ".join(str(a) if a == b else f"{a} a {b}" for a, b in self.missing)
-            found.append(f"{name}: faltam {self.missing_count} sequências ({ranges})")
+            lacks = "falta" if self.missing_count == 1 else "faltam"
+            found.append(f"{name}: {lacks} {_sequences(self.missing_count)} ({ranges})")
         if self.lost:
-            found.append(f"{name}: {self.lost} sequências declaradas perdidas")
+            declared = "declarada perdida" if self.lost == 1 else "declaradas perdidas"
+            found.append(f"{name}: {_sequences(self.lost)} {declared}")
         if self.forks:
-            found.append(f"{name}: {self.forks} sequências com dois registros diferentes")
+            found.append(f"{name}: {_sequences(self.forks)} com dois registros diferentes")
         if self.chain_broken:
             found.append(f"{name}: os registros contradizem um fecho assinado")
         if not self.tail_known:
             found.append(f"{name}: fim do diário desconhecido (sem fecho final assinado)")
         return found
+
+
+def _sequences(count: int) -> str:
+    return "1 sequência" if count == 1 else f"{count} sequências"
 
 
 def journal_states(
