@@ -122,11 +122,12 @@ def read_continued(fields: Fields) -> Continued | None:
 
 def read_holder(fields: Fields, book: RuleBook) -> Holder:
     """A holder with birth date, rights and purses."""
-    birth = fields.day("birth_date")
+    fields.value("birth_date", "a day such as 2009-05-10, or null where nobody knows it")
+    birth = fields.optional_day("birth_date")
     rights = tuple(_right(item) for item in fields.items("rights", optional=True))
     purses = _purses(fields.items("purses", optional=True))
     fields.done()
-    return Holder(rights, age_rights(birth, book), purses)
+    return Holder(rights, () if birth is None else age_rights(birth, book), purses)
 
 
 def _right(fields: Fields) -> Right:
@@ -229,15 +230,24 @@ def read_city(case: Fields, book: RuleBook) -> City:
         for earlier in fares[:number]:
             if _clash(earlier, fare):
                 raise CaseError(
-                    f"fares[{number}]", f"a second fare of {fare.network} from {fare.first_day}; keep one"
+                    f"fares[{number}]",
+                    f"a second fare of {fare.network} from {fare.first_day}, at another price than the one from "
+                    f"{earlier.first_day}; let each day have one",
                 )
     return city_of(book, fares)
 
 
 def _clash(one: Fare, other: Fare) -> bool:
-    """Whether two fares price the same rides from the same day for the same span, at different prices."""
-    keys = [(f.network, f.line, f.medium, f.first_day, f.last_day) for f in (one, other)]
-    return keys[0] == keys[1] and one.cents != other.cents
+    """Whether two fares price the same rides of one day as the same kind of fare, at different prices.
+
+    A fare for some days stands above one that runs on; of two that run on the later one holds from its first day.
+    """
+    keys = [(f.network, f.line, f.medium, f.last_day is None) for f in (one, other)]
+    if keys[0] != keys[1] or one.cents == other.cents:
+        return False
+    if one.last_day is None or other.last_day is None:
+        return one.first_day == other.first_day
+    return one.first_day <= other.last_day and other.first_day <= one.last_day
 
 
 def _fare(fields: Fields) -> Fare:

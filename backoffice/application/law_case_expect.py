@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from backoffice.application.law_case_fields import Fields
 from backoffice.domain.acquisition import NotSoldReason
+from backoffice.domain.exclusions import ExclusionReason
 from validator.domain.reasons import Reason
 from validator.domain.vocabulary import Category, RideClass, Turnstile
 
@@ -65,12 +66,13 @@ def _window(fields: Fields, key: str) -> None:
 
 def _excluded(fields: Fields, key: str) -> None:
     inner = fields.inner(key)
+    known = dict.fromkeys([*ExclusionReason, *Reason.__members__])
     for reason in inner.raw:
+        if reason not in known:
+            raise inner.error(reason, f"is no reason of a rating; known are {', '.join(known)}")
         ids = inner.value(reason, "a list of boarding ids")
         if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
             raise inner.wrong(reason, "a list of boarding ids")
-        if not ids:
-            raise inner.error(reason, "is empty; leave a reason without boardings out")
 
 
 EXPECTED: Mapping[str, Mapping[str, Check]] = {
@@ -119,4 +121,10 @@ def read_expected(fields: Fields, kind: str) -> Mapping[str, object]:
         if key not in checks:
             raise fields.error(key, f"is no result of kind {kind}; known are {known}")
         checks[key](fields, key)
-    return fields.raw
+    return {key: _without_empty(value) if key == "excluded" else value for key, value in fields.raw.items()}
+
+
+def _without_empty(excluded: object) -> object:
+    """A reason that lists no boarding says the same as one that is left out."""
+    assert isinstance(excluded, Mapping)
+    return {reason: ids for reason, ids in excluded.items() if ids}

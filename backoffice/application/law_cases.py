@@ -103,6 +103,10 @@ def _cases_of(path: Path) -> list[object]:
     if not isinstance(cases, list):
         raise fields.wrong("cases", 'a list of cases: {"cases": [...]}')
     fields.done()
+    if not cases:
+        raise fields.error(
+            "cases", "is empty; write at least one case, since a file without any proves nothing"
+        )
     return cases
 
 

@@ -69,6 +69,17 @@ BROKEN_CASES: dict[str, tuple[Any, str]] = {
         decide_case(fares=[{"network": "URBAN", "from": "2023-10-16", "cents": c} for c in (450, 500)]),
         "fares[1]: a second fare of URBAN from 2023-10-16",
     ),
+    "two fares of some days that overlap": (
+        decide_case(fares=[{"network": "URBAN", "from": "2023-10-16", "cents": 450},
+                           {"network": "URBAN", "from": "2026-03-01", "until": "2026-03-08", "cents": 0},
+                           {"network": "URBAN", "from": "2026-03-08", "until": "2026-03-09", "cents": 200}]),
+        "fares[2]: a second fare of URBAN from 2026-03-08, at another price than the one from 2026-03-01; let each",
+    ),
+    "a longer one around a shorter": (
+        decide_case(fares=[{"network": "URBAN", "from": "2026-03-08", "until": "2026-03-08", "cents": 0},
+                           {"network": "URBAN", "from": "2026-01-01", "until": "2026-12-31", "cents": 200}]),
+        "fares[1]: a second fare of URBAN from 2026-01-01",
+    ),
     "no fare for the day": (
         decide_case(tap__medium={"kind": "cash", "tendered_cents": 500}, fares__0__from="2026-04-01"),
         "fares: hold no fare for the line and day of the tap",
@@ -102,7 +113,8 @@ BROKEN_CASES: dict[str, tuple[Any, str]] = {
     ),
     "a count expected as text": (rate_case(expect={"billable": "1"}), "expect.billable: is the text"),
     "ids that are no list": (rate_case(expect={"excluded": {"PASSBACK": "b1"}}), "expect.excluded.PASSBACK: is"),
-    "a reason without ids": (rate_case(expect={"excluded": {"PASSBACK": []}}), "expect.excluded.PASSBACK: is empty"),
+    "a reason of nobody": (rate_case(expect={"excluded": {"TOO_LATE": ["b1"]}}), "TOO_LATE: is no reason of a rating"),
+    "ids of numbers": (rate_case(expect={"excluded": {"PASSBACK": [1]}}), "expect.excluded.PASSBACK: is a list; write"),
 }  # fmt: skip
 
 
@@ -121,6 +133,7 @@ BROKEN_FILES: dict[str, tuple[bytes, str]] = {
     "a comma too much": (b'{"cases": [],}', "line 1 column"),
     "a list": (b"[]", 'holds no object; write {"cases": [...]}'),
     "no cases": (b"{}", "cases: is missing"),
+    "no case": (b'{"cases": []}', "cases: is empty; write at least one case"),
     "cases as object": (b'{"cases": {}}', "cases: is an object; write a list"),
     "something beside the cases": (b'{"cases": [], "case": []}', "case: is no field of the format"),
     "cases twice": (b'{"cases": [], "cases": []}', "cases: stands twice in one object"),

@@ -110,6 +110,19 @@ OPTIONAL: dict[str, Case] = {
     "a ride that names its purse alone": rate_case(boardings__0__purse="STUDENT"),
     "no boardings": rate_case(boardings=[], expect={"billable": 0, "excluded": {}}),
     "no history": acquire_case(history=[]),
+    "a reason that lists no boarding": rate_case(expect={"excluded": {"PASSBACK": [], "OVER_CAP": []}}),
+    "a birth date that nobody knows": decide_case(holder__birth_date=None),
+    "fares of some days side by side": decide_case(
+        fares=[{"network": "URBAN", "from": "2023-10-16", "cents": 450},
+               {"network": "URBAN", "from": "2026-03-01", "until": "2026-03-01", "cents": 0},
+               {"network": "URBAN", "from": "2026-03-02", "until": "2026-03-02", "cents": 200},
+               {"network": "URBAN", "from": "2026-03-01", "until": "2026-03-02", "cents": 100, "line": "999"},
+               {"network": "INTERIOR", "from": "2026-03-01", "until": "2026-03-02", "cents": 300}],
+    ),
+    "the same fare twice": decide_case(
+        fares=[{"network": "URBAN", "from": "2023-10-16", "cents": 450},
+               {"network": "URBAN", "from": "2023-10-16", "cents": 450}],
+    ),
 }  # fmt: skip
 
 
