@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterator
 from datetime import date, timedelta
+from uuid import UUID
 
 import pytest
 
@@ -207,6 +208,37 @@ def test_an_annulment_gives_back_pass_and_passback_once_and_in_time(alone: Bus):
     words = [entry.kind.value for entry in alone.parts.journal.entries(1, after=0, limit=9)]
 
     assert words == ["tap", "release", "annulment", "tap", "release"]
+
+
+def continuing(hot_id: str) -> str:
+    return json.dumps({"tap": {"kind": "card", "token": card(hot_id)}, "continues": str(UUID(int=7))})
+
+
+def test_a_ride_that_a_breakdown_cut_short_goes_on_and_counts_nothing_here(alone: Bus):
+    for _ in range(2):
+        assert alone.tap(card(PREPAID), after=timedelta(minutes=10)).released
+    assert alone.tap(card(PREPAID), after=timedelta(minutes=10)).display == "SEM PASSES"
+
+    said = alone.tap(continuing(PREPAID), after=timedelta(minutes=10))
+
+    assert (said.display, said.turnstile, said.released) == ("CONTINUE A VIAGEM", "TURN", True)
+    *_, tap, release = (json.loads(entry.exact) for entry in alone.parts.journal.entries(1, after=0, limit=9))
+    assert tap["continues"] == str(UUID(int=7))
+    assert release["released"]
+    assert "class" not in release, "the service settles which ride it was"
+    assert alone.tap('{"not_turned":true}').boarding_id == said.boarding_id, "never the rider before"
+
+
+def test_nothing_continues_on_a_blocked_or_false_card(city: SeededCity, redis_url: str, alone: Bus):
+    true = CARDS[STUDENT].token
+    forged = CardToken(1, true.holder_id, true.card_number, 2, true.signature)
+    line = json.dumps({"tap": {"kind": "card", "token": forged.text()}, "continues": str(UUID(int=7))})
+    assert not alone.tap(line).released
+    city.holder(STUDENT, student(), cards=[CARDS[STUDENT].record(CardState.BLOCKED)])
+    alone.now += timedelta(hours=1)
+    give_list(city, redis_url, alone)
+
+    assert alone.tap(continuing(STUDENT)).display == "CARTÃO BLOQUEADO"
 
 
 def test_a_dead_clock_decides_by_the_list_and_is_written_down_as_it_is(

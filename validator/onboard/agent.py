@@ -122,7 +122,7 @@ class Agent:
         now = self._clock.now()
         boarding_id = self._draw_id(now)
         at = self._clock.believed(self._desk.listed_at())
-        seen = Seen(boarding_id, at, self._place.line, self._place.vehicle, medium)
+        seen = Seen(boarding_id, at, self._place.line, self._place.vehicle, medium, continues)
         own = self._desk.decide(seen)
         try:
             tap = self._journal.append(
@@ -164,7 +164,7 @@ class Agent:
             fields["list_version"] = verdict.list_version
         now = self._clock.now()
         also = None
-        if verdict.released and verdict.ride_class is not None:
+        if verdict.released:
             ride = Ride(
                 tap.boarding_id, verdict.holder, verdict.effects, seen.at, verdict.ride_class, online=online
             )
@@ -214,6 +214,7 @@ def _as_answered(answer: TapAnswer, own: Verdict, seen: Seen) -> tuple[Verdict, 
             display=answer.display[:20],
             reason=Reason.OK if released else None,
             ride_class=ride_class,
+            purse=answer.purse if released else None,
             holder=own.holder,
             effects=own.effects if same else _effects_of_class(ride_class, own, seen),
             list_version=own.list_version,

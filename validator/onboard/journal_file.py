@@ -23,7 +23,7 @@ CREATE TABLE heads (
 ) WITHOUT ROWID;
 CREATE TABLE rides (
   boarding_id TEXT PRIMARY KEY, epoch INTEGER NOT NULL, seq INTEGER NOT NULL, holder TEXT,
-  effect BLOB, occurred_micros INTEGER NOT NULL, ride_class TEXT NOT NULL, online INTEGER NOT NULL,
+  effect BLOB, occurred_micros INTEGER NOT NULL, ride_class TEXT, online INTEGER NOT NULL,
   known_micros INTEGER, undone INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX rides_of_holder ON rides (holder, occurred_micros);

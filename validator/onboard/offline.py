@@ -36,6 +36,7 @@ NO_LIST = "SEM LISTA"
 STALE_LIST = "LISTA VENCIDA"
 NO_BUDGET = "MEIA INDISPONÍVEL"
 NO_FARE = "SEM TARIFA"
+CONTINUED = "CONTINUE A VIAGEM"
 
 _NOTHING_USED = Usage()
 _NO_CARD = 0
@@ -48,13 +49,17 @@ _REFUSAL_OF_STATE = {
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the reader saw, where and when, by the time that decides."""
+    """What the reader saw, where and when, by the time that decides.
+
+    `continues` is the boarding that a breakdown cut short, where the driver says so.
+    """
 
     boarding_id: str
     at: datetime
     line: str
     vehicle: str
     medium: MediumMessage
+    continues: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class Verdict:
         turnstile: What the turnstile does.
         display: At most 20 characters.
         reason: The law's reason of a refusal, `OK` where released, None where the device could not ask the law.
-        ride_class: The class released on.
+        ride_class: The class released on, None where the service settles it.
         purse: Key of the purse released on.
         holder: Hot holder id that the card names.
         effects: What the ride changes in the holder's usage, as far as the device may know.
@@ -128,6 +133,8 @@ class OfflineDesk:
         if newest is None:
             return _held(NO_LIST, None)
         refusal = _refusal_of(lines, token.issue)
+        if refusal is None and seen.continues is not None:
+            return _continued(newest, token.holder_id)
         if refusal is not None or lines.entry is None:
             return _refused(refusal or Reason.CARD_UNKNOWN, newest, holder=token.holder_id)
         return self._listed(_tap(seen, newest, CARD), token.holder_id, lines.entry, newest)
@@ -147,6 +154,8 @@ class OfflineDesk:
         refusal = _REFUSAL_OF_STATE.get(states[name])
         if refusal is not None:
             return _refused(refusal, newest, holder=holder)
+        if seen.continues is not None:
+            return _continued(newest, holder)
         return self._listed(_tap(seen, newest, Medium(MediumKind.UID)), holder, lines.entry, newest)
 
     def _listed(self, tap: Tap, holder: str, entry: ListedRecord, newest: CityList) -> Verdict:
@@ -257,6 +266,15 @@ def _released(
         list_version=current.version,
         change_cents=decision.change_cents,
     )
+
+
+def _continued(current: CityList, holder: str) -> Verdict:
+    """A ride that a breakdown cut short goes on (Lei art. 48, VI).
+
+    Which ride it was and whether its vehicle broke down only the service knows: the rider is let through on no class,
+    so that nothing counts here, and the service settles it. Where nothing broke down the city pays nothing for it.
+    """
+    return Verdict(True, Turnstile.TURN, CONTINUED, Reason.OK, holder=holder, list_version=current.version)
 
 
 def _refused(

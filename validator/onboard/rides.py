@@ -28,7 +28,7 @@ class Ride:
         holder: Hot holder id, None for a ride of nobody's card.
         effects: What it changes in the holder's usage, None for nothing.
         occurred_at: When, by the device's clock.
-        ride_class: The class that it was let in on.
+        ride_class: The class that it was let in on, None where the service settles it.
         online: Whether the service answered it; then the service knows it already.
     """
 
@@ -36,7 +36,7 @@ class Ride:
     holder: str | None
     effects: Effects | None
     occurred_at: datetime
-    ride_class: RideClass
+    ride_class: RideClass | None
     online: bool
 
 
@@ -61,7 +61,7 @@ class Rides:
                     ride.holder,
                     effect,
                     to_micros(ride.occurred_at),
-                    ride.ride_class.value,
+                    None if ride.ride_class is None else ride.ride_class.value,
                     int(ride.online),
                     known,
                 ),

@@ -18,6 +18,7 @@ class TapAnswer(msgspec.Struct, frozen=True, gc=False):
     durable_seq: int
     turnstile: str = "HOLD"
     ride_class: str | None = msgspec.field(default=None, name="class")
+    purse: str | None = None
     missing: list[tuple[int, int]] = []
     change_cents: int = 0
 
