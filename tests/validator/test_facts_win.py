@@ -1,13 +1,17 @@
 """What truly happened counts, in whatever order it is told: found by the simulator (`tests/simulation`)."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from uuid import UUID
 
 import pytest
 
 from tests.validator.conftest import Service, running_service
 from tests.validator.seeded_city import NOW, SeededCity, iso, student
+from validator.domain.fares import Fare
+from validator.domain.money import Cents
 from validator.domain.usage import Usage
+from validator.domain.vocabulary import Network
+from validator.records.city import fare_record
 from validator.records.codes import CardState, EntryKind, Flag
 
 pytestmark = pytest.mark.hot_state
@@ -84,6 +88,26 @@ async def test_a_day_without_fare_consumes_nothing_whatever_the_device_released_
     city.holder(HOLDER, student(), cards=[card.record(state)])
     device.tap(1, card.medium)
     device.release(1, mode="offline", **release)
+
+    async with running_service(redis_url) as service:
+        await service.batch(device)
+
+    assert EntryKind.RELEASE in {entry.kind for entry in city.journal()}
+    assert city.usage() == Usage()
+
+
+async def test_a_line_without_fare_consumes_nothing_whatever_the_device_released_on(
+    city: SeededCity, redis_url: str
+):
+    priced = [
+        Fare(Network.URBAN, date(1991, 1, 1), None, Cents(450), act="Decreto 1"),
+        Fare(Network.INTERIOR, date(1991, 1, 1), None, Cents(750), act="Decreto 1"),
+        Fare(Network.URBAN, date(1991, 1, 1), None, Cents(0), line="102", act="Decreto 2"),
+    ]
+    city.publish(fares=tuple(fare_record(fare) for fare in priced))
+    device, card = city.device(), city.student()
+    device.tap(1, card.medium, line="102")
+    device.release(1, mode="offline", **{"class": "PURSE", "purse": "PREPAID"})
 
     async with running_service(redis_url) as service:
         await service.batch(device)

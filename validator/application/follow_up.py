@@ -99,6 +99,8 @@ def _effect_of(answer: AnswerRecord, release: ReleaseMessage, city: City) -> Eff
     """
     if answer.holder is None or answer.flags & _INERT or release.ride_class is None:
         return None
+    if answer.reason == 0 and answer.fare_cents == 0:
+        return None  # a line that is free by itself, or a continued ride
     ride_class = RideClass(release.ride_class)
     if ride_class is RideClass.FULL:
         return None
