@@ -12,7 +12,8 @@ from fastapi import FastAPI
 from validator.adapters.city_watch import CityWatch
 from validator.adapters.ed25519_keys import verify
 from validator.adapters.line_log import LineLog
-from validator.adapters.redis_state import Limits, RedisState
+from validator.adapters.redis_lane import Limits
+from validator.adapters.redis_state import RedisState
 from validator.adapters.system_clock import file_clock, shifted_clock, system_clock
 from validator.api.app import Lifespan, create_api
 from validator.api.hot_path import HotPath

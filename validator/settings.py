@@ -22,7 +22,9 @@ class Settings(BaseSettings):
     redis_reconnect_ms: int = Field(
         100, ge=10, le=60_000, description="Pausa entre tentativas de conexão ao Redis, em milissegundos."
     )
-    redis_lanes: int = Field(2, ge=1, le=64, description="Conexões ao Redis em cada processo.")
+    redis_lanes: int = Field(
+        2, ge=1, le=64, description="Conexões ao Redis em cada processo: uma em uso, as outras de reserva."
+    )
     redis_cycle_taps: int = Field(
         125, ge=1, le=125, description="Máximo de toques em uma chamada de script ao Redis."
     )

@@ -27,7 +27,8 @@ from backoffice.application.publish import Law, Publisher
 from tests.servers import redis_binary
 from validator.adapters.city_watch import CityWatch
 from validator.adapters.ed25519_keys import verify
-from validator.adapters.redis_state import Limits, RedisState
+from validator.adapters.redis_lane import Limits
+from validator.adapters.redis_state import RedisState
 from validator.application.annul import annul
 from validator.application.attempt import Attempt, Desk
 from validator.application.batch import upload

@@ -4,7 +4,7 @@
 -- ARGV: number of shards, seconds to live; for each shard the generation that was read and the highest commit_no known;
 --       for each item its shard, usage read, usage new, seen read, seen new, journal entry. Empty means: none.
 -- Answer, for each item: its commit_no; 0 when something moved; -1 when the shard is fenced, another generation, or has
---       lost commits; -2 when Redis would not write; or the bytes of `seen` that were already there.
+--       lost commits; -3 when Redis is full; -2 when it would not write for another reason; or the bytes of `seen` that were already there.
 --       Then, for each shard, its generation.
 local shards = tonumber(ARGV[1])
 local seconds = ARGV[2]
@@ -31,7 +31,7 @@ local function write(i, s, seen, usage, seen_was)
   local n = number[s] + 1
   local added = redis.pcall('XADD', journal, '*', 'e', ARGV[a + 6], 'n', string.format('%.0f', n),
     'g', ARGV[1 + s * 2])
-  if type(added) == 'table' and added.err then return -2 end
+  if type(added) == 'table' and added.err then return string.find(added.err, 'OOM', 1, true) and -3 or -2 end
   number[s] = n
   local usage_now, seen_now = ARGV[a + 3], ARGV[a + 5]
   if usage_now ~= '' then

@@ -1,19 +1,23 @@
-"""One cycle of a lane: a read for all items, their decisions in order, one commit for all of them."""
+"""One cycle: a read for all its items, their decisions in order, one commit for all of them.
+
+The lane carries the bytes: `ask` and `learn` are the read, `decide` comes between, `write` and `tell` are the commit.
+"""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import structlog
 
 from validator.adapters.redis_link import RedisLink, RedisLinkError, ReplyError, packed
 from validator.adapters.redis_scripts import claim_command, commit_command, is_noscript, load_scripts
-from validator.application.errors import BoardingError, Damaged, ShardFenced, UsageLost
+from validator.application.errors import BoardingError, Damaged, HotStateFull, ShardFenced, UsageLost
 from validator.application.ports import Commit, Item, Undecided, Values
 from validator.records.keys import SHARDS, fence_key
 
 _log = structlog.get_logger("catraca.hot_state")
 
-_MOVED, _FENCED, _NOT_WRITTEN = 0, -1, -2
+_MOVED, _FENCED, _FULL = 0, -1, -3
 
 
 class Shards:
@@ -31,14 +35,12 @@ class Shards:
         self.fenced: list[bool] = [False] * SHARDS
         self.moved = self.refused = self.isolated = self.reloaded = self.cycles = self.items = 0
 
-    def learn(self, shard: int, generation: bytes | None) -> bool:
-        """Take note of a shard's generation; whether it is a new one."""
+    def learn(self, shard: int, generation: bytes | None) -> None:
+        """Take note of a shard's generation."""
         generation = generation or b""
-        if generation == self.generations[shard]:
-            return False
-        self.generations[shard] = generation
-        self.floors[shard] = 0
-        return True
+        if generation != self.generations[shard]:
+            self.generations[shard] = generation
+            self.floors[shard] = 0
 
     @property
     def any_open(self) -> bool:
@@ -47,96 +49,95 @@ class Shards:
 
 
 class Cycle:
-    """One read, one pass of decisions, one commit."""
+    """One read, one pass of decisions, one commit.
 
-    def __init__(self, link: RedisLink, shards: Shards) -> None:
-        self._link = link
+    Attributes:
+        items: Its items, in order.
+        again: Those (`id()`) that must be read and decided again.
+    """
+
+    def __init__(self, items: list[Item], shards: Shards) -> None:
+        self.items = items
+        self.again: set[int] = set()
         self._shards = shards
         # Those under which the values are read: a shard that is rebuilt meanwhile refuses the commit.
-        self._generations = list(shards.generations)
+        self._generations = shards.generations.copy()
         self._values = Values()
-        self._again: set[int] = set()
         self._lost: set[int] = set()
-        self._poisoned: set[int] = set()
-
-    async def run(self, items: Sequence[Item]) -> set[int]:
-        """Settle items; the ids (`id()`) of those that must be read and decided again.
-
-        Raises:
-            RedisLinkError: the connection is gone; items that were not told yet may have been committed.
-        """
-        self._shards.cycles += 1
-        self._shards.items += len(items)
-        await self._read(items)
-        pairs = self._decide(items)
-        if pairs:
-            await self._commit(pairs)
-        if self._lost:
-            await self._fence()
-        return self._again
+        self._full: set[bytes] = set()
+        self._pairs: list[tuple[Item, Commit]] = []
+        self._claims = [item.claim for item in items if item.claim is not None]
+        self._keys = list(dict.fromkeys(chain.from_iterable([item.first_keys() for item in items])))
+        shards.cycles += 1
+        shards.items += len(items)
 
     # Reading
 
-    async def _read(self, items: Sequence[Item]) -> None:
-        claims = [item.claim for item in items if item.claim is not None]
-        keys = list(dict.fromkeys(key for item in items for key in item.first_keys()))
-        commands = (claim_command(claims) if claims else b"") + (packed(b"MGET", *keys) if keys else b"")
-        replies = await self._link.trip(commands, bool(claims) + bool(keys)) if commands else []
-        if claims:
-            await self._note_claims(claims, replies[0])
-        if keys:
-            self._note(keys, replies[-1])
-        while True:
+    def ask(self) -> tuple[bytes, int]:
+        """The commands that read all items, and how many replies they have."""
+        read = packed(b"MGET", *self._keys)
+        return (claim_command(self._claims) + read, 2) if self._claims else (read, 1)
+
+    async def learn(self, replies: Sequence[Any], link: RedisLink) -> None:
+        """Take the replies, and read on where some item must know more.
+
+        Raises:
+            RedisLinkError: the connection is gone, or Redis does not answer a read.
+        """
+        self._note(self._keys, replies[-1])
+        if self._claims:
+            await self._note_claims(replies[0], link)
+        curious = [item for item in self.items if item.reads_on]
+        while curious:
             known = self._values
-            more = list(
-                dict.fromkeys(key for item in items for key in self._more_keys(item) if key not in known)
+            wanted = dict.fromkeys(
+                key for item in curious for key in self._more_keys(item) if key not in known
             )
-            if not more:
+            if not wanted:
                 return
-            (reply,) = await self._link.trip(packed(b"MGET", *more), 1)
+            more = list(wanted)
+            (reply,) = await link.trip(packed(b"MGET", *more), 1)
             self._note(more, reply)
 
     def _more_keys(self, item: Item) -> Sequence[bytes]:
-        if id(item) in self._poisoned:
-            return ()
         try:
             return item.more_keys(self._values)
         except Exception:  # noqa: BLE001 - one poisoned record never fails its neighbours
-            _log.exception("item_not_read")
-            self._poisoned.add(id(item))
-            item.failed(Damaged())
-            return ()
+            return ()  # it says so itself when it decides
 
     def _note(self, keys: list[bytes], reply: Any) -> None:
         if isinstance(reply, ReplyError):
             raise RedisLinkError(f"Redis answers with an error: {reply}")
         self._values.update(zip(keys, reply, strict=True))
 
-    async def _note_claims(self, claims: list[tuple[bytes, bytes]], reply: Any) -> None:
+    async def _note_claims(self, reply: Any, link: RedisLink) -> None:
         if is_noscript(reply):
             self._shards.reloaded += 1
-            await load_scripts(self._link)
-            (reply,) = await self._link.trip(claim_command(claims), 1)
+            await load_scripts(link)
+            (reply,) = await link.trip(claim_command(self._claims), 1)
         if isinstance(reply, ReplyError):
             _log.error("ids_not_written", why=str(reply))
-            reply = [0] * len(claims)
-        for (key, value), stood in zip(claims, reply, strict=True):
-            # What stands under the id now; None where Redis would not write.
-            if key not in self._values:
-                self._values[key] = value if stood is None else None if stood == 0 else stood
+            reply = [0] * len(self._claims)
+        values = self._values
+        for (key, value), stood in zip(self._claims, reply, strict=True):
+            if stood == _FULL:
+                self._full.add(key)
+            elif key not in values:
+                # What stands under the id now; None where Redis would not write.
+                values[key] = value if stood is None else None if stood == 0 else stood
 
     # Deciding
 
-    def _decide(self, items: Sequence[Item]) -> list[tuple[Item, Commit]]:
-        pairs = []
+    def decide(self) -> bool:
+        """Decide all items in order; whether something must be written."""
         values = self._values
-        for item in items:
-            if id(item) in self._poisoned:
-                continue
+        for item in self.items:
             try:
+                if self._full and item.claim is not None and item.claim[0] in self._full:
+                    raise HotStateFull
                 commit = item.decide(values)
             except Undecided:
-                self._again.add(id(item))
+                self.again.add(id(item))
                 continue
             except BoardingError as error:
                 if isinstance(error, UsageLost):
@@ -149,38 +150,59 @@ class Cycle:
                 continue
             if commit is None:
                 continue
-            pairs.append((item, commit))
+            self._pairs.append((item, commit))
             if commit.seen_key is not None:
                 values[commit.seen_key] = commit.seen_now
                 values.pending.add(commit.seen_key)
             if commit.usage_key is not None and commit.usage_now:
                 values[commit.usage_key] = commit.usage_now
-        return pairs
+        return bool(self._pairs)
+
+    async def fence(self, link: RedisLink) -> None:
+        """Put a fence before each shard of which a count is lost.
+
+        Raises:
+            RedisLinkError: the connection is gone.
+        """
+        if self._lost:
+            commands = [packed(b"SET", fence_key(shard), b"usage", b"NX") for shard in self._lost]
+            _log.error("usage_lost", shards=sorted(self._lost))
+            await link.trip(b"".join(commands), len(commands))
 
     # Committing
 
-    async def _commit(self, pairs: list[tuple[Item, Commit]]) -> None:
-        shards = list(dict.fromkeys(commit.shard for _, commit in pairs))
-        command = commit_command(
-            [commit for _, commit in pairs], shards, self._generations, self._shards.floors
-        )
-        (reply,) = await self._link.trip(command, 1)
+    def write(self) -> bytes:
+        """The one command that writes all that was decided."""
+        return _command(self._pairs, self._generations, self._shards)
+
+    async def tell(self, reply: Any, link: RedisLink) -> None:
+        """Tell each item what became of its commit.
+
+        Raises:
+            RedisLinkError: the connection is gone; items that were not told yet may have been committed.
+        """
+        await self._tell_pairs(self._pairs, reply, link)
+
+    async def _tell_pairs(self, pairs: list[tuple[Item, Commit]], reply: Any, link: RedisLink) -> None:
         if is_noscript(reply):
             self._shards.reloaded += 1
-            await load_scripts(self._link)
-            (reply,) = await self._link.trip(command, 1)
+            await load_scripts(link)
+            (reply,) = await link.trip(_command(pairs, self._generations, self._shards), 1)
         if isinstance(reply, ReplyError):
-            await self._isolate(pairs, reply)
+            await self._isolate(pairs, reply, link)
             return
-        changed = {
-            shard
-            for shard, generation in zip(shards, reply[len(pairs) :], strict=True)
-            if self._shards.learn(shard, generation) and generation
-        }
+        for shard, generation in zip(_shards_of(pairs), reply[len(pairs) :], strict=True):
+            self._shards.learn(shard, generation)
+        floors = self._shards.floors
         for (item, commit), result in zip(pairs, reply, strict=False):
-            self._tell(item, commit, result, commit.shard in changed)
+            if type(result) is int and result > 0:
+                if result > floors[commit.shard]:
+                    floors[commit.shard] = result
+                item.committed()
+            else:
+                self._tell_unwritten(item, commit, result)
 
-    async def _isolate(self, pairs: list[tuple[Item, Commit]], error: ReplyError) -> None:
+    async def _isolate(self, pairs: list[tuple[Item, Commit]], error: ReplyError, link: RedisLink) -> None:
         """A call that failed as a whole: each item alone, so that the one that broke it fails alone."""
         _log.error("commit_failed", items=len(pairs), why=str(error))
         self._shards.isolated += 1
@@ -188,28 +210,33 @@ class Cycle:
             pairs[0][0].failed(Damaged())
             return
         for pair in pairs:
-            await self._commit([pair])
+            (reply,) = await link.trip(_command([pair], self._generations, self._shards), 1)
+            await self._tell_pairs([pair], reply, link)
 
-    def _tell(self, item: Item, commit: Commit, result: int | bytes, generation_changed: bool) -> None:
+    def _tell_unwritten(self, item: Item, commit: Commit, result: int | bytes) -> None:
         if isinstance(result, bytes):
             try:
                 item.replayed(result)
             except Exception:  # noqa: BLE001 - one poisoned record never fails its neighbours
                 _log.exception("answer_not_read")
                 item.failed(Damaged())
-        elif result > 0:
-            self._shards.floors[commit.shard] = max(self._shards.floors[commit.shard], result)
-            item.committed()
-        elif result == _MOVED or (result == _FENCED and generation_changed):
+            return
+        known = self._shards.generations[commit.shard]
+        rebuilt = known != b"" and known != self._generations[commit.shard]
+        if result == _MOVED or (result == _FENCED and rebuilt):
             self._shards.moved += 1
-            self._again.add(id(item))
+            self.again.add(id(item))
         elif result == _FENCED:
             self._shards.refused += 1
             item.failed(ShardFenced())
         else:
-            item.failed(Damaged())
+            item.failed(HotStateFull() if result == _FULL else Damaged())
 
-    async def _fence(self) -> None:
-        commands = [packed(b"SET", fence_key(shard), b"usage", b"NX") for shard in self._lost]
-        _log.error("usage_lost", shards=sorted(self._lost))
-        await self._link.trip(b"".join(commands), len(commands))
+
+def _command(pairs: list[tuple[Item, Commit]], generations: Sequence[bytes], shards: Shards) -> bytes:
+    return commit_command([commit for _, commit in pairs], _shards_of(pairs), generations, shards.floors)
+
+
+def _shards_of(pairs: list[tuple[Item, Commit]]) -> list[int]:
+    """The shards that commits name, in the order of the command's keys and of its answer."""
+    return list(dict.fromkeys([commit.shard for _, commit in pairs]))

@@ -100,6 +100,7 @@ class RedisLink:
         self._timeout_s = timeout_s
         self._on_lost = on_lost
         self._replies = _Replies(on_lost)
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.run_id = ""
 
     @property
@@ -129,7 +130,7 @@ class RedisLink:
             raise
 
     async def _connect(self) -> _Replies:
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
         options = self._options
         if "path" in options:
             _, protocol = await loop.create_unix_connection(self._protocol, options["path"])
@@ -158,9 +159,7 @@ class RedisLink:
         server, memory, verified = await self.trip(asked, 3)
         for reply in (server, memory, verified):
             _refuse_error(reply)
-        policy = _field(memory, b"maxmemory_policy")
-        if policy != _NEEDED_POLICY:
-            raise EvictionPolicyRefused(policy)
+        refuse_eviction(memory)
         self.run_id = _field(server, b"run_id")
         if verified is None or verified.decode(errors="replace") != self.run_id:
             raise NotVerified(f"Redis process {self.run_id} has not been verified by the ingester yet")
@@ -171,10 +170,12 @@ class RedisLink:
         Raises:
             RedisLinkError: the connection is gone, or the time is up; the commands may have been carried out.
         """
-        transport = self._replies.transport
-        if transport is None:
+        transport, loop = (
+            self._replies.transport,
+            self._loop,
+        )  # to ask for the loop each time costs a system call
+        if transport is None or loop is None:
             raise RedisLinkError("not connected")
-        loop = asyncio.get_running_loop()
         done: asyncio.Future[list[Any]] = loop.create_future()
         self._replies.expect(replies, done)
         transport.write(commands)
@@ -197,6 +198,17 @@ class RedisLink:
         if transport is not None:
             self._replies.transport = None
             transport.abort()
+
+
+def refuse_eviction(memory: bytes) -> None:
+    """Refuse a Redis that may drop keys, by what it answers to INFO memory.
+
+    Raises:
+        EvictionPolicyRefused: it may.
+    """
+    policy = _field(memory, b"maxmemory_policy")
+    if policy != _NEEDED_POLICY:
+        raise EvictionPolicyRefused(policy)
 
 
 def _refuse_error(reply: object) -> None:

@@ -62,6 +62,7 @@ _TITLES = {
     "device-unknown": ("Validador não autorizado", "Device not authorised"),
     "boarding-id-conflict": ("Identificador de embarque já usado", "Boarding id already used"),
     "hot-state-away": ("Estado quente indisponível", "Hot state unavailable"),
+    "hot-state-full": ("Estado quente sem memória", "Hot state out of memory"),
     "hot-state-busy": ("Titular em disputa", "Holder contended"),
     "shard-fenced": ("Estado quente em reconstrução", "Hot state being rebuilt"),
     "usage-lost": ("Uso do titular em reconstrução", "Holder's usage being rebuilt"),

@@ -40,7 +40,7 @@ async def annul(
     message = read_annul(raw)
     device = await admitted(device, message.epoch, authorization, gate)
     item = annulment(device, message, digest_of(device.id, raw), received_at, desk, boarding, batch=False)
-    await hot.settle((item,), device.shard)
+    await hot.settle(item)
     if isinstance(item.error, DeviceUnknown):
         await gate.admit(authorization)
     if item.error is not None:

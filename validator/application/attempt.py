@@ -89,6 +89,8 @@ class Attempt:
         home: Shard of the holder that its token names, else of its device.
     """
 
+    reads_on = False
+
     def __init__(self, device: Device, facts: TapFacts, flags: int, desk: Desk) -> None:
         card = facts.card
         self.device = device

@@ -94,7 +94,7 @@ async def _settle(
 ) -> None:
     try:
         await look_up(items, device, hot)
-        await hot.settle([item for item in items if item.error is None], device.shard)
+        await hot.settle_all([item for item in items if item.error is None])
     except HotStateAway as away:
         if nothing_recorded:
             raise

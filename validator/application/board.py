@@ -54,7 +54,7 @@ async def board(
     if type(attempt) is ChipAttempt:
         await look_up((attempt,), device, hot)
         attempt.raise_failure()
-    await hot.settle((attempt,), attempt.home)
+    await hot.settle(attempt)
     if isinstance(attempt.error, DeviceUnknown):
         await gate.admit(authorization)  # an empty or fenced shard is not an unknown device
     attempt.raise_failure()

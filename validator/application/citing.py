@@ -36,6 +36,7 @@ class Row:
     """
 
     claim: tuple[bytes, bytes] | None = None
+    reads_on = False
 
     def __init__(self, device: Device, entry: JournalEntry) -> None:
         self.device = device
@@ -91,6 +92,8 @@ class Citing(Row):
         answer: What is kept of that boarding from now on, None where nothing is.
         refused: Whether it came too late, or cites another device's boarding.
     """
+
+    reads_on = True
 
     def __init__(self, device: Device, entry: JournalEntry, follow: Follow) -> None:
         super().__init__(device, entry)

@@ -6,6 +6,7 @@ BoardingError
 +-- BoardingIdConflict      the id was used for another tap; the first one stands    409
 +-- NotServed               the service cannot answer now; the same tap later can    503
     +-- HotStateAway        Redis cannot be reached, or has not been verified yet
+    +-- HotStateFull        Redis has no memory left and would not write
     +-- HotStateBusy        the holder changed under every attempt
     +-- ShardFenced         the holder's shard is being rebuilt
     +-- UsageLost           a holder without usage: never counted from zero
@@ -92,6 +93,21 @@ class HotStateAway(NotServed):
             "categoria e envie os mesmos bytes de novo.",
             "The hot state (Redis) is away or not verified yet. Decide by the policy of the category and send the "
             "same bytes again.",
+        )
+
+
+class HotStateFull(NotServed):
+    """Redis has reached its `maxmemory`: it still answers what it knows, and takes nothing new."""
+
+    slug = "hot-state-full"
+    retry_after_s = 10
+
+    def __init__(self) -> None:
+        super().__init__(
+            "O estado quente (Redis) está sem memória e não grava. Decida pela política da categoria e envie os mesmos "
+            "bytes de novo; quem opera deve aumentar o maxmemory.",
+            "The hot state (Redis) is out of memory and writes nothing. Decide by the policy of the category and send "
+            "the same bytes again; its operator must raise maxmemory.",
         )
 
 

@@ -4,7 +4,7 @@ The hot state knows nothing of boardings: an item names keys, decides on what wa
 that is written only if nothing moved.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -65,6 +65,9 @@ class Item(Protocol):
     claim: tuple[bytes, bytes] | None
     """Key and value that this item puts where nothing stands yet."""
 
+    reads_on: bool
+    """Whether there may be more to read than `first_keys`."""
+
     def first_keys(self) -> Sequence[bytes]:
         """Keys to read at once."""
         ...
@@ -98,8 +101,16 @@ class Item(Protocol):
 class HotState(Protocol):
     """Redis, as the use cases see it."""
 
-    async def settle(self, items: Sequence[Item], home: int) -> None:
-        """Read, decide and commit items in order; each is told how it went. Never raises for an item.
+    def settle(self, item: Item) -> Awaitable[None]:
+        """Read, decide and commit one item; it is told how it went. Never raises for the item.
+
+        Raises:
+            HotStateAway: Redis is away; it was not touched.
+        """
+        ...
+
+    def settle_all(self, items: Sequence[Item]) -> Awaitable[None]:
+        """Read, decide and commit items of a batch in order, behind all that was posted by itself.
 
         Raises:
             HotStateAway: Redis is away; no item was touched.
