@@ -47,14 +47,14 @@ async def upload(
             for place, text in enumerate(message.entries[start : start + CHUNK])
         ]
         items += chunk
-        await _settle(chunk, device, hot, nothing_recorded=start == 0)
+        await _settle(chunk, hot, nothing_recorded=start == 0)
     if any(isinstance(item.error, DeviceUnknown) for item in items):
         await gate.admit(authorization)
         raise DeviceUnknown
     head = _head(device, message, received_at)
     if all(item.fate is not Fate.FAILED for item in items):
         # A head over entries that are not recorded would vouch for what is not there yet.
-        await _settle([head], device, hot, nothing_recorded=not items)
+        await _settle([head], hot, nothing_recorded=not items)
     durable = items[-1].durable if items else head.durable
     head_recorded = head.fate is Fate.ANSWERED
     return batch_answer(items, message.epoch, message.first_seq, durable, head_recorded=head_recorded)
@@ -89,11 +89,9 @@ def _check_batch(message: BatchMessage, device: Device, desk: Desk) -> None:
         )
 
 
-async def _settle(
-    items: Sequence[BatchItem], device: Device, hot: HotState, *, nothing_recorded: bool
-) -> None:
+async def _settle(items: Sequence[BatchItem], hot: HotState, *, nothing_recorded: bool) -> None:
     try:
-        await look_up(items, device, hot)
+        await look_up(items, hot)
         await hot.settle_all([item for item in items if item.error is None])
     except HotStateAway as away:
         if nothing_recorded:

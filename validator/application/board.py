@@ -52,7 +52,7 @@ async def board(
     )
     attempt = attempt_of(device, facts, dated.flags, desk)
     if type(attempt) is ChipAttempt:
-        await look_up((attempt,), device, hot)
+        await look_up((attempt,), hot)
         attempt.raise_failure()
     await hot.settle(attempt)
     if isinstance(attempt.error, DeviceUnknown):

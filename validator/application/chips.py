@@ -39,6 +39,8 @@ from validator.records.snapshot import unpack_uid_holder
 class ChipAttempt(Attempt):
     """A tap of a chip as an item of the hot state; settled once to look its holder up, and once more to be judged."""
 
+    reads_on = True
+
     def __init__(self, device: Device, facts: TapFacts, flags: int, desk: Desk, medium: UidMedium) -> None:
         super().__init__(device, facts, flags, desk)
         self._uid = uid_bytes(medium.uid)
@@ -131,7 +133,7 @@ def attempt_of(device: Device, facts: TapFacts, flags: int, desk: Desk) -> Attem
     return Attempt(device, facts, flags, desk)
 
 
-async def look_up(items: Sequence[object], device: Device, hot: HotState) -> None:
+async def look_up(items: Sequence[object], hot: HotState) -> None:
     """Look up the holders of the chips among some items; an item whose holder is not found out has failed.
 
     Raises:
@@ -139,4 +141,4 @@ async def look_up(items: Sequence[object], device: Device, hot: HotState) -> Non
     """
     chips = [item for item in items if type(item) is ChipAttempt]
     if chips:
-        await hot.settle(chips, device.shard)
+        await (hot.settle(chips[0]) if len(chips) == 1 else hot.settle_all(chips))
