@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 
 from backoffice.adapters.claim_files import claim_csv
 from backoffice.api.dependencies import ByClaimReader, Reads
-from backoffice.api.wire import Code, Shown
+from backoffice.api.wire import Code, CodeQuery, Shown
 from backoffice.application.claim_writing import annex_name
 from backoffice.application.export_claim import checked_annex
 from backoffice.application.inspect_claims import claim_of, list_claims, list_months
@@ -63,7 +63,7 @@ def list_all(
     by: ByClaimReader,
     session: Reads,
     month: MonthQuery = None,
-    operator: Annotated[str | None, Query(min_length=1, max_length=32)] = None,
+    operator: CodeQuery = None,
 ) -> list[ClaimShown]:
     """Closed claims; an operator's people see their own."""
     found = list_claims(session, by, month=month, operator=operator)

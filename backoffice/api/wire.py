@@ -4,8 +4,9 @@ import re
 from datetime import date, datetime
 from typing import Annotated, Any
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BaseModel,
     BeforeValidator,
@@ -85,6 +86,10 @@ def _text(value: Any) -> str:
     return value
 
 
+def _text_if_any(value: str | None) -> str | None:
+    return None if value is None else _text(value)
+
+
 Day = Annotated[
     date,
     BeforeValidator(_day, json_schema_input_type=Annotated[str, Field(json_schema_extra={"format": "date"})]),
@@ -113,5 +118,6 @@ Flag = StrictBool
 RecordId = Annotated[int, Path(ge=1, le=2**53)]
 CardNumber = Annotated[int, Path(ge=1, lt=2**48)]
 KeyNumber = Annotated[int, Path(ge=1, le=65_535)]
-Code = Annotated[str, Path(min_length=1, max_length=64)]
+Code = Annotated[str, AfterValidator(_text), Path(min_length=1, max_length=64)]
+CodeQuery = Annotated[str | None, AfterValidator(_text_if_any), Query(min_length=1, max_length=32)]
 MonthPath = Annotated[str, Path(pattern="^[0-9]{4}-(0[1-9]|1[0-2])$", description="Competência, AAAA-MM.")]

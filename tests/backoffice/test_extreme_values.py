@@ -76,3 +76,28 @@ def test_a_number_that_is_nobodys_is_refused_and_breaks_nothing(
 
     assert answer.status_code in (404, 409, 422), answer.text
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("login", "method", "path", "body"),
+    [
+        ("city", "GET", "/claims/%00", None),
+        ("city", "GET", "/claims?operator=%00", None),
+        ("city", "GET", "/claims?month=%00", None),
+        ("city", "POST", "/operators/a%00/end", {"ended_on": "2026-04-01", "act_id": 1}),
+        ("city", "POST", "/devices/%00/revocation", {"revoked_at": "2026-03-02T00:00:00Z", "reason": "r"}),
+        ("city", "POST", "/devices/%00/assignments", {"vehicle": None, "from_at": "2026-03-02T00:00:00Z"}),
+        ("city", "POST", "/devices/%00/epochs", {"public_key": KEY}),
+        ("admin", "POST", "/users/%00/end", {"valid_until": "2026-03-03T00:00:00Z"}),
+        ("admin", "POST", "/users/clerk%00/token", None),
+    ],
+)
+def test_a_zero_byte_in_an_address_reaches_no_database(
+    api: Api, login: str, method: str, path: str, body: dict[str, object] | None
+):
+    """PostgreSQL holds no such text, and says so with an error of ours."""
+    sent = {"Authorization": f"Bearer {api.city.tokens[login]}"}
+
+    answer = api.client.request(method, f"/v1{path}", json=body, headers=sent)
+
+    assert answer.status_code == 422, answer.text
