@@ -203,6 +203,12 @@ def staff_by_login(session: Session, login: str, at: datetime) -> Staff:
     """
     row = session.scalar(select(UserRow).where(UserRow.login == login))
     if row is None:
+        if session.scalar(select(UserRow.id).limit(1)) is None:
+            raise NotFound(
+                "ainda não há nenhum usuário; cadastre o primeiro sem --as e sem a variável CATRACA_AS: "
+                "catraca user add LOGIN --name NOME --role ADMINISTRATOR",
+                "there is no user yet; add the first one without --as and without CATRACA_AS",
+            )
         raise NotFound(f"não há usuário {login}", f"there is no user {login}")
     if not _valid(row, at):
         raise Forbidden(f"o usuário {login} não está em vigor", f"user {login} is not valid now")

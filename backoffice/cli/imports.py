@@ -58,9 +58,10 @@ def gtfs(
 ) -> None:
     """Importa operadores, linhas e viagens de um feed GTFS. Repetir não muda nada; um erro não grava nada."""
     rules = _rules(network_file, interior or [], operator_column)
+    existing(feed)
     with acting(login) as now:  # who may not import learns it before a large feed is read
         as_city(now.by)
-    with _progress(existing(feed)) as read, GtfsFeed(feed, read) as opened:
+    with _progress(feed) as read, GtfsFeed(feed, read) as opened:
         contents = read_gtfs(opened, rules)
     with acting(login) as now:
         by = as_city(now.by)

@@ -168,13 +168,13 @@ def test_whoever_registered_a_right_does_not_approve_it(city: Run):
         (("holder", "merge", "1", "2"), "ainda não existe"),
         (("pass", "refund", "1", "5"), "ainda não existe"),
         (("act", "list"), "--as LOGIN"),
-        (("act", "list", "--as", "nobody"), "não há usuário nobody"),
-        (("law", "check"), "Missing argument"),
+        (("act", "list", "--as", "nobody"), "ainda não há nenhum usuário"),
+        (("law", "check"), "falta o argumento"),
         (("import", "gtfs", "nowhere.zip", "--as", "gestor"), "não existe"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line(run: Run, arguments: tuple[str, ...], says: str):
-    said = run(*arguments, code=2 if "Missing" in says else 1)
+    said = run(*arguments, code=2 if "falta" in says else 1)
 
     assert says in said
     assert "Traceback" not in said
@@ -211,7 +211,7 @@ def test_a_database_without_our_tables_asks_for_migrate(
 
     assert "catraca migrate" in run("act", "list", "--as", "x", code=1)
     assert "tabelas em dia" in run("migrate")
-    assert "não há usuário" in run("act", "list", "--as", "x", code=1)
+    assert "ainda não há nenhum usuário" in run("act", "list", "--as", "x", code=1)
 
 
 def test_a_database_that_is_away_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch):
@@ -221,3 +221,15 @@ def test_a_database_that_is_away_is_one_line(run: Run, monkeypatch: pytest.Monke
 
     assert "banco de dados não respondeu" in said
     assert "Traceback" not in said
+
+
+def test_the_first_user_is_added_by_nobody(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CATRACA_AS", "admin")
+    first = ("user", "add", "admin", "--name", "Administração", "--role", "ADMINISTRATOR")
+
+    said = run(*first, code=1)
+
+    assert "ainda não há nenhum usuário" in said
+    assert "sem a variável CATRACA_AS" in said
+    monkeypatch.delenv("CATRACA_AS")
+    assert "usuário admin cadastrado" in run(*first)
