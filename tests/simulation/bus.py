@@ -6,7 +6,7 @@ It shares no code with the product: digests, chain and signatures are made here.
 import hashlib
 import json
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -64,6 +64,14 @@ class Bus:
     def __post_init__(self) -> None:
         start = b"catraca-chain-1\x00" + self.id.encode() + b"\x00" + struct.pack(">Q", self.journal.epoch)
         self.heads = [hashlib.sha256(start).digest()]
+
+    def install(self, token: str, key: Ed25519PrivateKey, journal: Journal) -> "Bus":
+        """Begin anew with an empty journal; what was there before goes on as a copy that only uploads."""
+        before = replace(self, lines=[], token=token, used={})
+        before.heads = self.heads
+        self.token, self.key, self.journal, self.forgotten = token, key, journal, 0
+        self.__post_init__()
+        return before
 
     @property
     def authorization(self) -> bytes:

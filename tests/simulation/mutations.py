@@ -18,8 +18,9 @@ from backoffice.application import month_judgement, rebuild
 from backoffice.application.ingest_ranges import SequenceRanges
 from backoffice.domain import judging, rides
 from validator.adapters import redis_link, redis_scripts
-from validator.application import annul, attempt, batch_items, dating, follow_up
+from validator.application import annul, attempt, batch_items, citing, dating, follow_up
 from validator.domain import boarding, city, service_time, usage
+from validator.records import keys
 from validator.records.snapshot import DurableRecord
 
 Patch = pytest.MonkeyPatch
@@ -74,6 +75,12 @@ def durable_one_too_high(patch: Patch) -> None:
         return DurableRecord(truly.durable_seq + 1, truly.top_seq + 1, truly.missing)
 
     patch.setattr(SequenceRanges, "record", record)
+
+
+def epochs_share_numbers(patch: Patch) -> None:
+    """What is durable of a device's first epoch is believed of the epochs after it."""
+    for module in (attempt, citing):
+        patch.setattr(module, "durable_key", lambda device, _epoch: keys.durable_key(device, 1))
 
 
 def release_ignored(patch: Patch) -> None:
@@ -228,6 +235,7 @@ MUTATIONS: dict[str, Mutation] = {
         answers_live_for_ever,
         replay_counted_twice,
         durable_one_too_high,
+        epochs_share_numbers,
         release_ignored,
         cap_one_too_high,
         folded_backwards,

@@ -15,6 +15,7 @@ from tests.simulation.auditor import audit
 from tests.simulation.counter import Counter
 from tests.simulation.found_city import BOOK
 from tests.simulation.harm import plan_harm
+from tests.simulation.installations import Installations
 from tests.simulation.observe import observe
 from tests.simulation.ride import NO_TROUBLE, Rides, Trouble
 from tests.simulation.schedule import Schedule
@@ -50,6 +51,8 @@ def play(seed: int, folder: Path, template: Template, size: Size = SMALL, harm: 
         uploads = Uploads(world, rides)
         Schedule(world, rides, uploads).plan()
         Counter(world).plan()
+        if harm:
+            Installations(world, uploads).plan()
         for day in range(1, size.days + 1):
             world.at(world.local(day, 0), world.midnight)
         if harm:

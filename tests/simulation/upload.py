@@ -62,10 +62,11 @@ class Uploads:
         if not world.services.running:
             world.services.start_redis()
         world.ingest()
-        for bus in world.buses:
+        devices = [*world.buses, *world.earlier]
+        for bus in devices:
             bus.online, bus.clock = True, Clock()
         for _ in range(_ROUNDS):
-            waiting = [bus for bus in world.buses if bus.forgotten < bus.seq]
+            waiting = [bus for bus in devices if bus.forgotten < bus.seq]
             if not waiting:
                 break
             for bus in waiting:
@@ -75,7 +76,7 @@ class Uploads:
             for bus in waiting:  # what is durable is heard with the next answer, if only to a head
                 world.now += _MINUTE
                 self._send(bus, bus.seq + 1, bus.seq)
-        for bus in world.buses:
+        for bus in devices:
             if bus.forgotten < bus.seq:
                 world.faults.append(f"{bus.id} is stuck at {bus.forgotten} of {bus.seq}")
             if bus.seq and not self._send(bus, bus.seq + 1, bus.seq, closing=True):

@@ -58,7 +58,9 @@ class World:
         self._numbers = itertools.count()
         self._instants = itertools.count(1)
         self._unshown: list[Recorded] = []
-        self._durable: dict[str, int] = {}
+        self._durable: dict[tuple[str, int], int] = {}
+        self.earlier: list[Bus] = []
+        """Journals of devices that were installed again since: they only upload."""
         self.buses = [self._bus(device) for device in BUSES]
 
     def _bus(self, device: str) -> Bus:
@@ -112,19 +114,19 @@ class World:
 
     def _note_durable(self) -> None:
         with reading(self.services.engine) as session:
-            found = session.execute(select(TapKeyRow.device, TapKeyRow.seq).order_by(TapKeyRow.seq)).all()
-        durable: dict[str, int] = {}
-        for device, seq in found:
-            if seq == durable.get(device, 0) + 1:
-                durable[device] = seq
+            columns = (TapKeyRow.device, TapKeyRow.epoch, TapKeyRow.seq)
+            found = session.execute(select(*columns).order_by(TapKeyRow.seq)).all()
+        durable: dict[tuple[str, int], int] = {}
+        for device, epoch, seq in found:
+            if seq == durable.get((device, epoch), 0) + 1:
+                durable[device, epoch] = seq
         self._durable = durable
 
     def told_durable(self, bus: Bus, durable_seq: int) -> None:
         """The service says that entries are durable: the device believes it, the auditor looks."""
-        if durable_seq > self._durable.get(bus.id, 0):
-            self.faults.append(
-                f"{bus.id} is told {durable_seq} durable; SQL has {self._durable.get(bus.id, 0)}"
-            )
+        known = self._durable.get((bus.id, bus.journal.epoch), 0)
+        if durable_seq > known:
+            self.faults.append(f"{bus.id} is told {durable_seq} durable; SQL has {known}")
         bus.learn_durable(durable_seq)
 
     def midnight(self) -> None:
