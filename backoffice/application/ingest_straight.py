@@ -17,7 +17,7 @@ from backoffice.persistence.bulk import Wire
 from backoffice.persistence.journal_effects import pack_effects
 from validator.domain.reasons import Reason
 from validator.records.codes import CATEGORIES, MEDIA, TURNSTILES, EntryKind
-from validator.records.journal import JournalEntry
+from validator.records.journal import JournalEntry, whole_effects
 from validator.records.packing import Packed, RecordError, unpack
 
 _Int = Annotated[int, Meta(ge=-(2**31 - 1), le=2**31 - 1)]
@@ -132,7 +132,7 @@ def boarding_values(item: StreamItem, entry: JournalEntry, wire: Wire) -> tuple[
         _TURNSTILE[entry.turnstile],
         entry.month_boardings,
         entry.passes,
-        pack_effects(entry.effects),
+        pack_effects(whole_effects(entry)),
         None if entry.continues is None else as_id(entry.continues),
         entry.flags,
         item.shard,

@@ -133,7 +133,6 @@ def _answer(row: Any, later: Iterable[Any]) -> AnswerRecord:
             if released and changes:
                 standing = None if changes[-1].undone else changes[-1]
     reason = Reason[row.reason]
-    refused = reason is not Reason.OK
     holder = None if reason in _OF_NOBODY else row.holder
     return AnswerRecord(
         reason=int(reason),
@@ -148,11 +147,11 @@ def _answer(row: Any, later: Iterable[Any]) -> AnswerRecord:
         device=row.device,
         holder=holder,
         occurred_micros=to_micros(row.occurred_at or row.dated_at),
-        effect=standing,
+        vehicle=(row.vehicle or "") if holder is not None else "",
+        effect=None if standing is None else standing.own(),
         undone=undone,
         released=released,
         dated_micros=None if row.dated_at == row.occurred_at else to_micros(row.dated_at),
         city_cents=row.city_cents,
         flags=row.flags,
-        vehicle=row.vehicle or "" if refused and holder is not None else "",
     )

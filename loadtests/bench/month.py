@@ -117,7 +117,9 @@ def _shares() -> Iterator[str]:
 def _effects(category: Category) -> bytes:
     """What such a ride did to its holder's usage; all name one boarding, which a fold does not mind."""
     purse = _SPENDS.get(category)
-    boarding = LastRecord("0193c0de-7b0a-7000-8000-000000000001", _AT_MICROS, "1000", CATEGORY_CODE[category])
+    boarding = LastRecord(
+        bytes.fromhex("0193c0de7b0a70008000000000000001"), _AT_MICROS, "1000", CATEGORY_CODE[category]
+    )
     uses = None if purse is None else PURSE_CODE[purse]
     student = category is Category.STUDENT_50
     packed = pack_effects((EffectRecord(202603, uses, student, boarding, purse is None or student),))

@@ -216,7 +216,8 @@ def answer(entry: JournalEntry) -> AnswerRecord:
         entry.device,
         entry.holder,
         entry.occurred_micros,
-        entry.effects[0] if entry.effects else None,
+        (entry.vehicle or "") if entry.holder is not None else "",
+        entry.effects[0].own() if entry.effects else None,
         city_cents=entry.city_cents,
     )
 

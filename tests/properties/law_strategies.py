@@ -57,6 +57,7 @@ instants = st.one_of(
 days = st.dates(FIRST_DAY, date(2030, 1, 1))
 births = st.dates(date(1920, 1, 1), date(2026, 1, 1))
 vehicles = st.sampled_from(["1207", "1300"])
+LAST_ID, TAP_ID = "0193c0de-7b0a-7000-8000-00000000000a", "0193c0de-7b0a-7000-8000-00000000000b"
 
 
 @st.composite
@@ -110,7 +111,8 @@ def usages(draw: st.DrawFn) -> Usage:
     used = draw(st.dictionaries(st.sampled_from(keys), st.integers(0, 130), max_size=4))
     last = draw(
         st.one_of(
-            st.none(), st.builds(LastBoarding, st.just("last"), instants, vehicles, st.just(Category.TEACHER))
+            st.none(),
+            st.builds(LastBoarding, st.just(LAST_ID), instants, vehicles, st.just(Category.TEACHER)),
         )
     )
     return Usage({Month(month): draw(st.integers(45, 55))}, used, last=last)
@@ -138,4 +140,4 @@ def taps(draw: st.DrawFn) -> Tap:
         before = timedelta(minutes=draw(st.integers(-5, 65)))
         continues = Continued(occurred_at - before, draw(vehicles), draw(st.sampled_from(Category)))
     network = draw(st.sampled_from([Network.URBAN, Network.URBAN, Network.INTERIOR, None]))
-    return Tap("tap", occurred_at, "102", network, draw(vehicles), draw(media()), continues)
+    return Tap(TAP_ID, occurred_at, "102", network, draw(vehicles), draw(media()), continues)

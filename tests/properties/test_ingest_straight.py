@@ -17,6 +17,7 @@ from backoffice.persistence.journal import BoardingRow
 from tests.backoffice.journal_play import NOW, boarding
 from validator.records.journal import JournalEntry, pack_entry
 from validator.records.packing import to_micros
+from validator.records.usage import OwnEffect
 
 SQLITE = wire_of("sqlite")
 NUMBERS = st.sampled_from([0, 1, 450, -1, 2**31 - 1, 2**31, -(2**31), 2**63 - 1, 2**63, -(2**63)])
@@ -46,6 +47,9 @@ CHANGES: dict[str, st.SearchStrategy[Any]] = {
     "turnstile": st.none() | CODES,
     "continues": st.none() | IDS,
     "flags": NUMBERS,
+    "own": st.builds(
+        OwnEffect, st.integers(0, 11), st.none() | st.integers(0, 5), st.booleans(), st.booleans()
+    ),
     **dict.fromkeys(("line", "vehicle", "trip", "document", "rule", "rules"), st.none() | TEXTS),
     **dict.fromkeys(("tendered_cents", "card_number", "card_issue", "revision"), st.none() | NUMBERS),
     **dict.fromkeys(("city_revision", "month_boardings", "passes"), st.none() | NUMBERS),

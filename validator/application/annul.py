@@ -87,6 +87,6 @@ def annulment(
     )
 
     def follow(answer: AnswerRecord) -> FollowUp | None:
-        return after_annulment(answer, device.id, occurred_at, within_s)
+        return after_annulment(answer, named.bytes, device.id, occurred_at, within_s)
 
     return Citing(device, entry, follow)

@@ -109,6 +109,8 @@ _SENTENCES = {
 }
 # As plain texts, since an enum's `value` is slow to ask for.
 _TURNSTILES: tuple[TurnstileName, ...] = tuple(turnstile.value for turnstile in TURNSTILES)
+_HALF = RideClass.HALF
+_FULL_DISPLAY = Reason.OK.display
 _CLASSES: dict[RideClass, RideClassName] = {ride_class: ride_class.value for ride_class in RideClass}
 _RECORDED = {
     "pt-BR": "Este embarque já está registrado; nada mudou.",
@@ -190,13 +192,13 @@ def display_of(answer: AnswerRecord, ride_class: RideClass | None) -> str:
     """What a validator's display shows, in Portuguese, in at most 20 characters."""
     if ride_class is None:
         return Reason(answer.reason).display
-    if ride_class is RideClass.HALF and answer.month_boardings is not None:
+    if ride_class is _HALF and answer.month_boardings is not None:
         return f"MEIA {answer.month_boardings} RESTAM"
     if answer.passes is not None:
-        word = "MEIA" if ride_class is RideClass.HALF else "PASSE"
+        word = "MEIA" if ride_class is _HALF else "PASSE"
         text = f"{word} {answer.passes} RESTAM"
         return text if len(text) <= DISPLAY_WIDTH else word
     if answer.change_cents:
         text = f"TROCO R$ {answer.change_cents // 100},{answer.change_cents % 100:02}"
         return text if len(text) <= DISPLAY_WIDTH else "TROCO"
-    return Reason.OK.display
+    return _FULL_DISPLAY

@@ -26,21 +26,21 @@ from validator.application.errors import (
 from validator.application.holders import HolderReader, ReadHolder
 from validator.application.ports import Commit, Undecided, Values, Verify
 from validator.application.tap_records import (
-    Circumstances,
     TapFacts,
-    answer_of,
+    accepted_answer,
     conflict_entry,
-    effect_of,
-    entry_of,
     flags_of_place,
+    own_effect,
+    packed_entry,
+    refused_answer,
     remaining_after,
 )
-from validator.domain.boarding import Accepted, Continued, Decision, FareUnknown, Refused, decide
+from validator.domain.boarding import Continued, Decision, FareUnknown, Refused, decide
 from validator.domain.holder import Holder
 from validator.domain.money import Cents
 from validator.domain.reasons import Reason
 from validator.domain.tap import CARD, UID, Medium, Tap
-from validator.domain.usage import Usage
+from validator.domain.usage import Consumed, Usage
 from validator.domain.vocabulary import Category, MediumKind
 from validator.records.city import CityView
 from validator.records.codes import Flag
@@ -48,13 +48,16 @@ from validator.records.device_messages import CardMedium, CashMedium, DocumentMe
 from validator.records.journal import AnswerRecord, pack_answer, pack_entry, pack_id, unpack_answer
 from validator.records.keys import durable_key, raw_id_key, raw_seen_key
 from validator.records.snapshot import DurableRecord, unpack_durable
-from validator.records.usage import after_effect, pack_usage_record, unpack_usage_record, usage_of
+from validator.records.usage import LastRecord, after_ride, month_code, pack_usage_record, unpack_usage_record
 
 # As plain numbers: an enum's own operators cost a microsecond each.
 _QUARANTINED = Flag.CLOCK_QUARANTINE.value
 _REVOKED = Flag.REVOKED_DEVICE.value
+_CLOCK_INVALID = Refused(Reason.CLOCK_INVALID)
+_TOKEN_INVALID = Refused(Reason.TOKEN_INVALID)
 _NOTHING_USED = Usage()
 _NOTHING_DURABLE = DurableRecord()
+_CASH, _KEY, _DOCUMENT = MediumKind.CASH, MediumKind.KEY, MediumKind.DOCUMENT
 
 
 class Fate(StrEnum):
@@ -67,6 +70,9 @@ class Fate(StrEnum):
     """Durable already; the answer itself is no longer kept."""
     CONFLICT = "conflict"
     FAILED = "failed"
+
+
+_OPEN, _ANSWERED, _CONFLICT = Fate.OPEN, Fate.ANSWERED, Fate.CONFLICT
 
 
 class Desk(msgspec.Struct, frozen=True, gc=False):
@@ -97,7 +103,7 @@ class Attempt:
         self.facts = facts
         self.boarding = facts.boarding
         self.home = device.shard if card is None else card.home
-        self.fate = Fate.OPEN
+        self.fate = _OPEN
         self.answer: AnswerRecord | None = None
         self.durable = _NOTHING_DURABLE
         self.error: BoardingError | None = None
@@ -110,7 +116,7 @@ class Attempt:
         self._seen_key = raw_seen_key(self.home, facts.boarding)
         self._durable_key = durable_key(device.id, facts.message.epoch)
         self._decided: AnswerRecord | None = None
-        self._without_answer = Fate.CONFLICT
+        self._without_answer = _CONFLICT
 
     def first_keys(self) -> Sequence[bytes]:
         """The answer kept before, the device, and the holder with its usage."""
@@ -170,12 +176,15 @@ class Attempt:
         if self.device.revoked:
             flags |= _REVOKED
         if flags & _QUARANTINED:
-            return self._commit(Refused(Reason.CLOCK_INVALID), Circumstances(view, flags))
+            return self._refused(_CLOCK_INVALID, view, flags)
         if card is None:
             if type(facts.message.medium) is CardMedium:
-                return self._commit(Refused(Reason.TOKEN_INVALID), Circumstances(view, flags))
+                return self._refused(_TOKEN_INVALID, view, flags)
             decision = self._decide(self._tap(view, _NOTHING_USED), None, _NOTHING_USED, view)
-            return self._commit(decision, Circumstances(view, flags))
+            if isinstance(decision, Refused):
+                return self._refused(decision, view, flags)
+            answer = accepted_answer(self.facts, decision, view.rules, flags)
+            return self._commit(answer, packed_entry(facts, decision, answer, view, None))
         return self._judge_card(card, values, view, flags)
 
     def _judge_card(self, card: ReadCard, values: Values, view: CityView, flags: int) -> Commit:
@@ -183,14 +192,13 @@ class Attempt:
         if snapshot is None:
             if self._is_signed(card, view):
                 raise RegisterBehind
-            return self._commit(Refused(Reason.TOKEN_INVALID), Circumstances(view, flags))
+            return self._refused(_TOKEN_INVALID, view, flags)
         read = self._desk.holders.read(card.holder_key, snapshot)
         refusal = refusal_of_card(card, read.cards)
         if refusal is not None:
             counts = refusal in (Reason.CARD_REPLACED, Reason.CARD_BLOCKED) and self._is_signed(card, view)
             holder = card.token.holder_id if counts else None
-            seen = Circumstances(view, flags, None, holder, read.revision)
-            return self._commit(Refused(refusal), seen)
+            return self._refused(Refused(refusal), view, flags, holder, read.revision)
         usage_was = values[card.usage_key]
         if usage_was is None:
             raise UsageLost(card.home)
@@ -199,28 +207,48 @@ class Attempt:
     def _judge_holder(
         self, card: ReadCard, read: ReadHolder, usage_was: bytes, view: CityView, flags: int
     ) -> Commit:
-        kept = unpack_usage_record(usage_was)
-        usage = usage_of(kept)
+        facts = self.facts
+        usage = unpack_usage_record(usage_was)
         tap = self._tap(view, usage)
         decision = self._decide(tap, read.holder, usage, view)
         holder = card.token.holder_id
-        if not isinstance(decision, Accepted) or flags & _REVOKED:
-            seen = Circumstances(view, flags, None, holder, read.revision)
-            return self._commit(decision, seen, card.usage_key, usage_was)
-        law = view.city.at(tap.occurred_at)
-        left, passes = remaining_after(decision, usage, read.holder, law)
-        effect = effect_of(decision, tap, law, self.facts.dated_micros)
-        seen = Circumstances(view, flags, effect, holder, read.revision, left, passes)
-        after = b"" if effect is None else pack_usage_record(after_effect(kept, effect))
-        return self._commit(decision, seen, card.usage_key, usage_was, after)
+        if isinstance(decision, Refused):
+            return self._refused(decision, view, flags, holder, read.revision, card.usage_key, usage_was)
+        own = left = passes = None
+        after = b""
+        if not flags & _REVOKED:
+            law = view.city.at(facts.dated_at)
+            left, passes = remaining_after(decision, usage, read.holder, law)
+            own = own_effect(decision)
+            if own is not None:
+                assert own.category is not None
+                last = LastRecord(facts.boarding, facts.dated_micros, tap.vehicle, own.category)
+                after = pack_usage_record(after_ride(usage, month_code(law.month), own, last))
+        answer = accepted_answer(facts, decision, view.rules, flags, holder, own, left, passes)
+        entry = packed_entry(facts, decision, answer, view, read.revision)
+        return self._commit(answer, entry, card.usage_key, usage_was, after)
 
-    def _decide(self, tap: Tap, holder: Holder | None, usage: Usage, view: CityView) -> Decision:
+    def _refused(
+        self,
+        decision: Refused,
+        view: CityView,
+        flags: int,
+        holder: str | None = None,
+        revision: int | None = None,
+        usage_key: bytes | None = None,
+        usage_was: bytes = b"",
+    ) -> Commit:
+        answer = refused_answer(self.facts, decision, view.rules, flags, holder)
+        entry = packed_entry(self.facts, decision, answer, view, revision)
+        return self._commit(answer, entry, usage_key, usage_was)
+
+    def _decide(self, tap: Tap, holder: Holder | None, usage: Consumed, view: CityView) -> Decision:
         try:
             return decide(tap, holder, usage, view.city)
         except FareUnknown as error:
             raise CityMissing from error
 
-    def _tap(self, view: CityView, usage: Usage) -> Tap:
+    def _tap(self, view: CityView, usage: Consumed) -> Tap:
         facts = self.facts
         message = facts.message
         return Tap(
@@ -238,16 +266,16 @@ class Attempt:
 
     def _commit(
         self,
-        decision: Decision,
-        seen: Circumstances,
+        answer: AnswerRecord,
+        entry: bytes,
         usage_key: bytes | None = None,
         usage_was: bytes = b"",
         usage_now: bytes = b"",
     ) -> Commit:
-        answer = self._decided = answer_of(self.facts, decision, seen)
+        self._decided = answer
         return Commit(
             self.home,
-            pack_entry(entry_of(self.facts, decision, seen)),
+            entry,
             self._seen_key,
             b"",
             pack_answer(answer),
@@ -259,7 +287,7 @@ class Attempt:
     def committed(self) -> None:
         """The answer stands."""
         self.answer = self._decided
-        self.fate = self._without_answer if self._decided is None else Fate.ANSWERED
+        self.fate = self._without_answer if self._decided is None else _ANSWERED
 
     def replayed(self, seen: bytes) -> None:
         """The same tap was answered before; that answer stands."""
@@ -268,7 +296,7 @@ class Attempt:
 
     def failed(self, error: BoardingError) -> None:
         """No answer."""
-        if self.fate is Fate.OPEN:
+        if self.fate is _OPEN:
             self.fate = Fate.FAILED
             self.error = error
 
@@ -280,7 +308,7 @@ class Attempt:
         """
         if self.error is not None:
             raise self.error
-        if self.fate is Fate.CONFLICT:
+        if self.fate is _CONFLICT:
             raise BoardingIdConflict
 
 
@@ -289,15 +317,14 @@ def _medium_of(medium: object) -> Medium:
     if type(medium) is CardMedium:
         return CARD
     if type(medium) is CashMedium:
-        return Medium(MediumKind.CASH, tendered_cents=Cents(medium.tendered_cents))
+        return Medium(_CASH, None, Cents(medium.tendered_cents))
     if type(medium) is UidMedium:
         return UID
-    kind = MediumKind.KEY if type(medium) is KeyMedium else MediumKind.DOCUMENT
     assert isinstance(medium, KeyMedium | DocumentMedium)
-    return Medium(kind, Category(medium.category))
+    return Medium(_KEY if type(medium) is KeyMedium else _DOCUMENT, Category(medium.category))
 
 
-def _continued(continues: UUID, at: datetime, usage: Usage, view: CityView) -> Continued | None:
+def _continued(continues: UUID, at: datetime, usage: Consumed, view: CityView) -> Continued | None:
     """The boarding that a tap continues: the holder's last one, if its vehicle was declared broken since."""
     latest = usage.latest
     if latest is None or latest.boarding_id != str(continues):

@@ -13,6 +13,7 @@ from validator.records.keys import holder_key, holder_shard, usage_key
 from validator.records.snapshot import CardRecord
 
 _MOST_KNOWN = 100_000
+_BLOCKED, _REPLACED = CardState.BLOCKED.value, CardState.REPLACED.value
 
 
 class ReadCard(msgspec.Struct, frozen=True, gc=False):
@@ -56,9 +57,9 @@ def refusal_of_card(card: ReadCard, published: Iterable[CardRecord]) -> Reason |
             newest = record
     if newest is None:
         return Reason.CARD_UNKNOWN
-    if card.token.issue < newest.issue or newest.state == CardState.REPLACED:
+    if card.token.issue < newest.issue or newest.state == _REPLACED:
         return Reason.CARD_REPLACED
-    if newest.state == CardState.BLOCKED:
+    if newest.state == _BLOCKED:
         return Reason.CARD_BLOCKED
     return None if card.hash == newest.token_hash else Reason.TOKEN_INVALID
 

@@ -14,6 +14,7 @@ from validator.records.packing import RecordError
 from validator.records.snapshot import DeviceRecord, unpack_device
 
 _MOST_KNOWN = 20_000
+_ACTIVE = DeviceState.ACTIVE.value
 _TOKEN_MAX = 512
 _DEVICE_ID = re.compile(rb"[a-z0-9-]{1,32}")
 
@@ -40,7 +41,7 @@ class Device(msgspec.Struct, gc=False):
     @property
     def revoked(self) -> bool:
         """Whether it was revoked when last seen."""
-        return self.record.state != DeviceState.ACTIVE
+        return self.record.state != _ACTIVE
 
     def sees(self, packed: bytes | None) -> bool:
         """Take note of its record as it stands now; whether it is still this device with this token."""

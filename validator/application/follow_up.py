@@ -4,6 +4,7 @@ Facts win: usage counts what happened, whatever was answered; the rating is the 
 """
 
 from datetime import datetime
+from uuid import UUID
 
 import msgspec
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from validator.records.codes import CATEGORIES, CATEGORY_CODE, PURSE_CODE, PURSE
 from validator.records.device_messages import ReleaseMessage
 from validator.records.journal import AnswerRecord
 from validator.records.packing import from_micros
-from validator.records.usage import EffectRecord, LastRecord
+from validator.records.usage import EffectRecord, OwnEffect
 
 _STUDENT = purse_key(Product.STUDENT, Network.URBAN)
 _INERT = int(Flag.CLOCK_QUARANTINE | Flag.REVOKED_DEVICE)
@@ -39,28 +40,29 @@ def after_release(answer: AnswerRecord, release: ReleaseMessage, city: City) -> 
     """What the device did about a tap, against what was answered. The first release of a boarding stands."""
     if answer.released is not None:
         return FollowUp(answer)
+    boarding = UUID(release.boarding_id).bytes
     accepted = answer.reason == 0
     if not release.released:
         if not accepted or answer.undone:
             return FollowUp(replace(answer, released=False))
         held = replace(answer, released=False, undone=True)
-        return FollowUp(held, _undo(answer), int(Flag.HELD_OVER_ACCEPTANCE))
+        return FollowUp(held, _undo(answer, boarding), int(Flag.HELD_OVER_ACCEPTANCE))
     if accepted:
         if answer.undone or _is_same_ride(answer, release):
             return FollowUp(replace(answer, released=True))
         other = _effect_of(answer, release, city)
-        effects = _undo(answer) + (() if other is None else (other,))
+        effects = _undo(answer, boarding) + _whole(answer, other, boarding)
         return FollowUp(replace(answer, released=True, effect=other), effects)
     effect = None if answer.undone else _effect_of(answer, release, city)
     return FollowUp(
         replace(answer, released=True, effect=effect),
-        () if effect is None else (effect,),
+        _whole(answer, effect, boarding),
         int(Flag.RELEASED_OVER_REFUSAL),
     )
 
 
 def after_annulment(
-    answer: AnswerRecord, device: str, occurred_at: datetime, within_s: int
+    answer: AnswerRecord, boarding: bytes, device: str, occurred_at: datetime, within_s: int
 ) -> FollowUp | None:
     """The turnstile did not turn: gives back cap and pass. None where the boarding cannot be annulled.
 
@@ -75,11 +77,20 @@ def after_annulment(
     elapsed = (occurred_at - from_micros(answer.occurred_micros)).total_seconds()
     if not 0 <= elapsed <= within_s:
         return None
-    return FollowUp(replace(answer, undone=True), _undo(answer))
+    return FollowUp(replace(answer, undone=True), _undo(answer, boarding))
 
 
-def _undo(answer: AnswerRecord) -> tuple[EffectRecord, ...]:
-    return () if answer.effect is None else (replace(answer.effect, undone=True),)
+def _undo(answer: AnswerRecord, boarding: bytes) -> tuple[EffectRecord, ...]:
+    return _whole(answer, answer.effect, boarding, undone=True)
+
+
+def _whole(
+    answer: AnswerRecord, effect: OwnEffect | None, boarding: bytes, *, undone: bool = False
+) -> tuple[EffectRecord, ...]:
+    """An effect of the boarding that was answered, as the journal writes it."""
+    if effect is None:
+        return ()
+    return (effect.whole(boarding, answer.decided_micros, answer.vehicle, undone=undone),)
 
 
 def _is_same_ride(answer: AnswerRecord, release: ReleaseMessage) -> bool:
@@ -92,7 +103,7 @@ def _is_same_ride(answer: AnswerRecord, release: ReleaseMessage) -> bool:
     return release.purse is None or used is None or release.purse == used
 
 
-def _effect_of(answer: AnswerRecord, release: ReleaseMessage, city: City) -> EffectRecord | None:
+def _effect_of(answer: AnswerRecord, release: ReleaseMessage, city: City) -> OwnEffect | None:
     """What a ride on the class released changes in usage: a pass, a place in the cap, the last boarding.
 
     On a day when the fare is zero it changes nothing, whatever the device released on.
@@ -104,8 +115,7 @@ def _effect_of(answer: AnswerRecord, release: ReleaseMessage, city: City) -> Eff
     ride_class = RideClass(release.ride_class)
     if ride_class is RideClass.FULL:
         return None
-    micros = answer.occurred_micros if answer.dated_micros is None else answer.dated_micros
-    day = civil_date(from_micros(micros))
+    day = civil_date(from_micros(answer.decided_micros))
     uses: str | None = None
     if ride_class is RideClass.HALF:
         category, uses = Category.STUDENT_50, _STUDENT
@@ -116,17 +126,10 @@ def _effect_of(answer: AnswerRecord, release: ReleaseMessage, city: City) -> Eff
         category = _free_category(answer)
     if city.on(day).fare_cents(_network_of(uses), "", FareMedium.CARD) == 0:
         return None
-    vehicle = answer.vehicle
-    if answer.effect is not None and answer.effect.boarding is not None:
-        vehicle = answer.effect.boarding.vehicle
-    boarding = None
-    if vehicle:
-        boarding = LastRecord(release.boarding_id.lower(), micros, vehicle, CATEGORY_CODE[category])
-    return EffectRecord(
-        day.year * 100 + day.month,
+    return OwnEffect(
+        CATEGORY_CODE[category] if answer.vehicle else None,
         None if uses is None else PURSE_CODE[uses],
         ride_class is RideClass.HALF,
-        boarding,
         ride_class is not RideClass.PURSE,
     )
 

@@ -9,9 +9,8 @@ from validator.application.cards import ReadCard
 from validator.domain.boarding import Accepted, Decision, Refused
 from validator.domain.city import LawOfDay
 from validator.domain.holder import Holder
-from validator.domain.tap import Tap
-from validator.domain.usage import Usage
-from validator.domain.vocabulary import Category, MediumKind
+from validator.domain.usage import Consumed
+from validator.domain.vocabulary import MediumKind
 from validator.records.city import CityView
 from validator.records.codes import CATEGORY_CODE, MEDIUM_CODE, PURSE_CODE, TURNSTILE_CODE, EntryKind, Flag
 from validator.records.device_messages import (
@@ -23,7 +22,16 @@ from validator.records.device_messages import (
     UidMedium,
 )
 from validator.records.journal import AnswerRecord, JournalEntry
-from validator.records.usage import EffectRecord, LastRecord, month_code
+from validator.records.packing import pack_values
+from validator.records.usage import OwnEffect
+
+# As plain numbers: an enum's members and operators cost a third of a microsecond each.
+_LINE_UNKNOWN, _LINE_FOREIGN = Flag.LINE_UNKNOWN.value, Flag.LINE_FOREIGN.value
+_VEHICLE_FOREIGN = Flag.VEHICLE_FOREIGN.value
+_BY_CARD, _BY_UID = MEDIUM_CODE[MediumKind.CARD], MEDIUM_CODE[MediumKind.UID]
+_BY_CASH = MEDIUM_CODE[MediumKind.CASH]
+_BY_KEY, _BY_DOCUMENT = MEDIUM_CODE[MediumKind.KEY], MEDIUM_CODE[MediumKind.DOCUMENT]
+_CATEGORY_CODE_OF = {category.value: code for category, code in CATEGORY_CODE.items()}
 
 
 class TapFacts(msgspec.Struct, frozen=True, gc=False):
@@ -44,59 +52,36 @@ class TapFacts(msgspec.Struct, frozen=True, gc=False):
     continues: UUID | None = None
 
 
-class Circumstances(msgspec.Struct, frozen=True, gc=False):
-    """What a decision saw and did.
-
-    Attributes:
-        view: The city.
-        flags: What a person should know.
-        effect: What changes in the holder's usage.
-        holder: Holder whom the boarding counts for, None for nobody.
-        revision: Revision of the holder's snapshot, None where none was used.
-        month_boardings: Half-fare boardings left in the month.
-        passes: Passes left in the purse that was used.
-    """
-
-    view: CityView
-    flags: int
-    effect: EffectRecord | None = None
-    holder: str | None = None
-    revision: int | None = None
-    month_boardings: int | None = None
-    passes: int | None = None
-
-
-def effect_of(decision: Accepted, tap: Tap, law: LawOfDay, dated_micros: int) -> EffectRecord | None:
-    """What an accepted boarding changes in its holder's usage: the record of the domain's `effects_of`.
+def own_effect(decision: Accepted) -> OwnEffect | None:
+    """What an accepted boarding changes in its holder's usage: the short form of the domain's `effects_of`.
 
     None where it changes nothing. A property holds both equal: tests/properties/test_usage_records.py.
     """
     uses = decision.uses
-    if uses is None and not decision.personal and not decision.continued:
-        return None
-    return EffectRecord(
-        month_code(law.month),
-        None if uses is None else PURSE_CODE[uses.product],
-        uses is not None and uses.counts_cap,
-        LastRecord(tap.boarding_id, dated_micros, tap.vehicle, CATEGORY_CODE[decision.category]),
-        decision.personal,
+    if uses is None:
+        if not decision.personal and not decision.continued:
+            return None
+        return OwnEffect(CATEGORY_CODE[decision.category], None, False, decision.personal)
+    return OwnEffect(
+        CATEGORY_CODE[decision.category], PURSE_CODE[uses.product], uses.counts_cap, decision.personal
     )
 
 
 def remaining_after(
-    decision: Accepted, usage: Usage, holder: Holder, law: LawOfDay
+    decision: Accepted, usage: Consumed, holder: Holder, law: LawOfDay
 ) -> tuple[int | None, int | None]:
     """Half-fare boardings left in the month, and passes left in the purse, after a boarding of a holder's `usage`."""
     uses = decision.uses
     if uses is None:
         return None, None
+    key = uses.product
     passes = 0
     for purse in holder.purses:
-        if purse.key == uses.product:
-            passes = usage.remaining(uses.product, purse.bought) - 1
+        if purse.key == key:
+            passes = purse.bought - usage.repaid(key) - usage.spent(key) - 1
     if not uses.counts_cap or law.student_cap is None:
         return None, passes
-    return law.student_cap - usage.half_fare.get(law.month, 0) - 1, passes
+    return law.student_cap - usage.half_fares(law.month) - 1, passes
 
 
 def flags_of_place(line: str, vehicle: str, operator: str, view: CityView) -> int:
@@ -104,38 +89,52 @@ def flags_of_place(line: str, vehicle: str, operator: str, view: CityView) -> in
     operators = view.line_operators.get(line)
     flags = 0
     if operators is None:
-        flags = int(Flag.LINE_UNKNOWN)
+        flags = _LINE_UNKNOWN
     elif operator not in operators:
-        flags = int(Flag.LINE_FOREIGN)
+        flags = _LINE_FOREIGN
     if view.vehicle_operator.get(vehicle) != operator:
-        flags |= int(Flag.VEHICLE_FOREIGN)
+        flags |= _VEHICLE_FOREIGN
     return flags
 
 
-def answer_of(facts: TapFacts, decision: Decision, seen: Circumstances) -> AnswerRecord:
-    """What is kept of the answer."""
+def accepted_answer(
+    facts: TapFacts,
+    decision: Accepted,
+    rules: str,
+    flags: int,
+    holder: str | None = None,
+    own: OwnEffect | None = None,
+    left: int | None = None,
+    passes: int | None = None,
+) -> AnswerRecord:
+    """What is kept of an accepted boarding's answer."""
     occurred, at = facts.occurred_micros, facts.dated_micros
-    dated = None if at == occurred else at
-    rules = seen.view.city.book.version
-    if isinstance(decision, Accepted):
-        return AnswerRecord(
-            0,
-            CATEGORY_CODE[decision.category],
-            decision.fare_cents,
-            decision.rider_cents,
-            decision.change_cents,
-            TURNSTILE_CODE[decision.turnstile],
-            seen.month_boardings,
-            seen.passes,
-            rules,
-            facts.device,
-            seen.holder,
-            occurred,
-            effect=seen.effect,
-            dated_micros=dated,
-            city_cents=decision.city_cents,
-            flags=seen.flags,
-        )
+    return AnswerRecord(
+        0,
+        CATEGORY_CODE[decision.category],
+        decision.fare_cents,
+        decision.rider_cents,
+        decision.change_cents,
+        TURNSTILE_CODE[decision.turnstile],
+        left,
+        passes,
+        rules,
+        facts.device,
+        holder,
+        occurred,
+        "" if holder is None else facts.message.vehicle,
+        own,
+        decision.city_cents,
+        flags,
+        None if at == occurred else at,
+    )
+
+
+def refused_answer(
+    facts: TapFacts, decision: Refused, rules: str, flags: int, holder: str | None = None
+) -> AnswerRecord:
+    """What is kept of a refused boarding's answer; `holder` is None where it cannot count for anybody."""
+    occurred, at = facts.occurred_micros, facts.dated_micros
     return AnswerRecord(
         int(decision.reason),
         None,
@@ -147,46 +146,36 @@ def answer_of(facts: TapFacts, decision: Decision, seen: Circumstances) -> Answe
         None,
         rules,
         facts.device,
-        seen.holder,
+        holder,
         occurred,
-        dated_micros=dated,
-        flags=seen.flags,
-        vehicle="" if seen.holder is None else facts.message.vehicle,
-    )
-
-
-_Verdict = tuple[int, int | None, str | None, str, int, int, int, int, int]
-
-
-def _verdict(decision: Accepted, seen: Circumstances) -> _Verdict:
-    """Reason, category, rule, rule table, and the five amounts of an accepted boarding."""
-    return (
+        "" if holder is None else facts.message.vehicle,
+        None,
         0,
-        CATEGORY_CODE[decision.category],
-        decision.rule.id,
-        seen.view.city.book.version,
-        decision.fare_cents,
-        decision.rider_cents,
-        decision.city_cents,
-        decision.operator_cents,
-        decision.change_cents,
+        flags,
+        None if at == occurred else at,
     )
 
 
-def _refusal(decision: Refused, seen: Circumstances) -> _Verdict:
-    """The same of a refused one."""
-    return (int(decision.reason), None, None, seen.view.city.book.version, 0, 0, 0, 0, 0)
+def packed_entry(
+    facts: TapFacts, decision: Decision, answer: AnswerRecord, view: CityView, revision: int | None
+) -> bytes:
+    """The journal's entry of a decided tap, as bytes; `revision` is that of the holder's snapshot that was used.
 
-
-def entry_of(facts: TapFacts, decision: Decision, seen: Circumstances) -> JournalEntry:
-    """The journal's entry of a decided tap."""
+    The first fields of a `JournalEntry` in their order, since to make one of 44 fields costs more than to decide. A
+    test reads them back by name: tests/validator/test_tap_records.py.
+    """
     message = facts.message
     kind, keyed, document, tendered = _medium(message.medium)
-    token = None if facts.card is None else facts.card.token
-    verdict = _verdict(decision, seen) if isinstance(decision, Accepted) else _refusal(decision, seen)
-    # By position, since 40 names cost more than the whole rest; the order is that of `JournalEntry`.
-    return JournalEntry(
-        0 if isinstance(decision, Accepted) else 1,
+    holder = card_number = card_issue = None
+    if facts.card is not None:
+        token = facts.card.token
+        holder, card_number, card_issue = token.holder_id, token.card_number, token.issue
+    continues = None if facts.continues is None else facts.continues.bytes
+    rule = operator_cents = None
+    if isinstance(decision, Accepted):
+        rule, operator_cents = decision.rule.id, decision.operator_cents
+    fields = (
+        0 if rule is not None else 1,
         facts.device,
         message.epoch,
         message.device_seq,
@@ -195,7 +184,7 @@ def entry_of(facts: TapFacts, decision: Decision, seen: Circumstances) -> Journa
         facts.batch,
         facts.boarding,
         facts.occurred_micros,
-        facts.dated_micros,
+        answer.dated_micros,
         message.line,
         message.vehicle,
         message.trip,
@@ -203,19 +192,28 @@ def entry_of(facts: TapFacts, decision: Decision, seen: Circumstances) -> Journa
         keyed,
         document,
         tendered,
-        None if token is None else token.holder_id,
-        None if token is None else token.card_number,
-        None if token is None else token.issue,
-        seen.revision,
-        seen.view.revision,
-        *verdict,
-        TURNSTILE_CODE[decision.turnstile],
-        () if seen.effect is None else (seen.effect,),
-        None if facts.continues is None else facts.continues.bytes,
-        flags=seen.flags,
-        month_boardings=seen.month_boardings,
-        passes=seen.passes,
+        holder,
+        card_number,
+        card_issue,
+        revision,
+        view.revision,
+        answer.reason,
+        answer.category,
+        rule,
+        answer.rules,
+        answer.fare_cents,
+        answer.rider_cents,
+        answer.city_cents,
+        operator_cents or 0,
+        answer.change_cents,
+        answer.turnstile,
+        answer.flags,
+        answer.month_boardings,
+        answer.passes,
+        answer.effect,
+        continues,
     )
+    return pack_values(fields)
 
 
 def conflict_entry(facts: TapFacts, flags: int, note: str) -> JournalEntry:
@@ -245,17 +243,12 @@ def _medium(
 ) -> tuple[int, int | None, str | None, int | None]:
     """Codes of a medium: kind, category keyed, kind of document, cash tendered."""
     if type(medium) is CardMedium:
-        return MEDIUM_CODE[MediumKind.CARD], None, None, None
+        return _BY_CARD, None, None, None
     if type(medium) is CashMedium:
-        return MEDIUM_CODE[MediumKind.CASH], None, None, medium.tendered_cents
+        return _BY_CASH, None, None, medium.tendered_cents
     if type(medium) is KeyMedium:
-        return MEDIUM_CODE[MediumKind.KEY], CATEGORY_CODE[Category(medium.category)], None, None
+        return _BY_KEY, _CATEGORY_CODE_OF[medium.category], None, None
     if type(medium) is UidMedium:
-        return MEDIUM_CODE[MediumKind.UID], None, None, None
+        return _BY_UID, None, None, None
     assert type(medium) is DocumentMedium
-    return (
-        MEDIUM_CODE[MediumKind.DOCUMENT],
-        CATEGORY_CODE[Category(medium.category)],
-        medium.document,
-        None,
-    )
+    return _BY_DOCUMENT, _CATEGORY_CODE_OF[medium.category], medium.document, None

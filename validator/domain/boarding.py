@@ -74,7 +74,8 @@ def decide(tap: Tap, holder: Holder | None, usage: Consumed, city: City) -> Deci
     """
     law = city.at(tap.occurred_at)
     refusal = _refusal_of_medium(tap, holder, city, law)
-    fare = law.fare_cents(tap.network, tap.line, _tariff(tap.medium))
+    tariff = _CASH_TARIFF if tap.medium.kind is _CASH else _CARD_TARIFF
+    fare = law.fare_cents(tap.network, tap.line, tariff)
     if refusal is not None and (fare != 0 or not _forgiven_on_free_days(refusal)):
         return Refused(refusal)
     if tap.continues is not None and _continues(tap, tap.continues, law):
@@ -100,10 +101,6 @@ def effects_of(tap: Tap, decision: Accepted, city: City) -> Effects:
     )
 
 
-def _tariff(medium: Medium) -> FareMedium:
-    return _CASH_TARIFF if medium.kind is _CASH else _CARD_TARIFF
-
-
 # The medium
 
 
@@ -115,6 +112,16 @@ def _refusal_of_medium(tap: Tap, holder: Holder | None, city: City, law: LawOfDa
     category = _FULL if kind is _CASH else tap.medium.category
     if category is None:
         return Reason.CATEGORY_NOT_KEYABLE
+    try:
+        return law.refusals[kind, category]
+    except KeyError:
+        pass
+    refusal = law.refusals[kind, category] = _refusal_of_kind(kind, category, city, law)
+    return refusal
+
+
+def _refusal_of_kind(kind: MediumKind, category: Category, city: City, law: LawOfDay) -> Reason | None:
+    """Why a category cannot ride on this kind of medium on the day, whoever rides."""
     rows = [row for row in city.book.rows_of(category) if _proves(kind, row)]
     if not rows:
         return Reason.CATEGORY_NOT_KEYABLE

@@ -10,7 +10,7 @@ from validator.domain.money import ZERO, Cents
 from validator.domain.reasons import Reason
 from validator.domain.rules import RuleBook, RuleRow
 from validator.domain.service_time import Month, civil_date, day_after, first_instant, month_of
-from validator.domain.vocabulary import Category, FareMedium, Network
+from validator.domain.vocabulary import Category, FareMedium, MediumKind, Network
 
 _MOST_KEPT = 10_000
 
@@ -30,7 +30,8 @@ class LawOfDay:
         student_cap: Half-fare boardings of a person in the month, None for no cap (Decreto art. 70, d; art. 73).
         max_change_fares: Largest change, in fares (Decreto art. 72).
         uid_rights: Whether a chip known by its uid alone proves a right.
-        given: What was worked out before: a boarding accepted, by pass and its price, or by right and fare.
+        refusals: What was worked out before: why a category may not ride on a kind of medium, None where it may.
+        given: The same: a boarding accepted, by pass and its price, or by right and fare.
     """
 
     day: date
@@ -45,6 +46,9 @@ class LawOfDay:
     uid_rights: bool
     _fares: tuple[Fare, ...]
     _priced: dict[tuple[Network | None, str, FareMedium], Cents | None] = field(default_factory=dict)
+    refusals: dict[tuple[MediumKind, Category], Reason | None] = field(
+        default_factory=dict, compare=False, repr=False
+    )
     given: dict[tuple[object, ...], Accepted] = field(default_factory=dict, compare=False, repr=False)
 
     def keep(self, ride: tuple[object, ...], given: Accepted) -> Accepted:

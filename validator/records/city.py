@@ -100,6 +100,7 @@ class CityView:
     Attributes:
         revision: Revision of the record that it was made from.
         city: Rules and fares.
+        rules: Version of the rule table.
         networks: Network by line.
         line_operators: Operators by line.
         vehicle_operator: Operator by vehicle.
@@ -111,6 +112,7 @@ class CityView:
         self.city: City = city_of(
             parse_rule_book(_law_mapping(record.law_json)), [_fare(fare) for fare in record.fares]
         )
+        self.rules = self.city.book.version
         self.networks: dict[str, Network] = {line.code: NETWORKS[line.network] for line in record.lines}
         self.line_operators: dict[str, frozenset[str]] = {
             line.code: frozenset(line.operators) for line in record.lines

@@ -1,9 +1,11 @@
 """The journal: one entry for each sequence of a device, and the answer that is kept for replay."""
 
 import msgspec
+from msgspec.structs import replace
 
-from validator.records.packing import Packed, pack, unpack
-from validator.records.usage import EffectRecord
+from validator.records.codes import EntryKind
+from validator.records.packing import Packed, RecordError, pack, unpack
+from validator.records.usage import EffectRecord, OwnEffect
 
 
 class AnswerRecord(Packed, frozen=True):
@@ -20,13 +22,13 @@ class AnswerRecord(Packed, frozen=True):
         device: Device that posted it; only this one may annul it.
         holder: Holder whom it counts for, None for a boarding of nobody.
         occurred_micros: The device's own instant of the tap.
+        vehicle: Vehicle of a boarding that counts, or may count, for a holder.
         effect: What it changed in usage, None for nothing.
-        undone: Whether its effect was taken back (annulled, or the rider was held).
-        released: What the device did: None until its release arrives.
-        dated_micros: The instant that the service decided on where it did not believe the device's clock.
         city_cents: What the city would repay; journal and verdict only, never sent online.
         flags: `Flag`s of the journal entry, for the verdict of a repeated batch.
-        vehicle: Vehicle of a refused boarding, where a release over the refusal may count for the holder.
+        dated_micros: The instant that the service decided on where it did not believe the device's clock.
+        undone: Whether its effect was taken back (annulled, or the rider was held).
+        released: What the device did: None until its release arrives.
     """
 
     reason: int
@@ -41,13 +43,18 @@ class AnswerRecord(Packed, frozen=True):
     device: str
     holder: str | None
     occurred_micros: int
-    effect: EffectRecord | None = None
-    undone: bool = False
-    released: bool | None = None
-    dated_micros: int | None = None
+    vehicle: str = ""
+    effect: OwnEffect | None = None
     city_cents: int = 0
     flags: int = 0
-    vehicle: str = ""
+    dated_micros: int | None = None
+    undone: bool = False
+    released: bool | None = None
+
+    @property
+    def decided_micros(self) -> int:
+        """The instant that decided."""
+        return self.occurred_micros if self.dated_micros is None else self.dated_micros
 
 
 class JournalEntry(Packed, frozen=True):
@@ -63,7 +70,8 @@ class JournalEntry(Packed, frozen=True):
         batch: Whether it came in a batch.
         boarding: Raw bytes of the boarding id, None where none could be read.
         occurred_micros: The device's own instant.
-        dated_micros: The instant that decides: age, fare, rule, cap and month follow it.
+        dated_micros: The instant that decides: age, fare, rule, cap and month follow it. On the wire a tap leaves it
+            out where it is `occurred_micros`.
         line, vehicle, trip: As the tap says.
         medium: Code of the medium's kind.
         keyed: Code of the category that the driver keyed or that a document proves.
@@ -76,17 +84,18 @@ class JournalEntry(Packed, frozen=True):
         reason, category, rule, rules: The decision: codes, id of the rule row, version of the rule table.
         fare_cents, rider_cents, city_cents, operator_cents, change_cents: The decision's parts.
         turnstile: Code of what the turnstile does.
-        effects: What changed in the holder's usage, in order.
+        flags: `Flag`s.
+        month_boardings, passes: What the answer said to remain, so that a rebuild restores the same answer.
+        own: Of a tap: what it changed in its holder's usage. Only on the wire: whoever reads an entry finds `effects`.
         continues: Raw bytes of the id of the boarding that this one continues.
+        effects: What changed in the holder's usage, in order.
         released: Of a release: whether the rider was let through.
         ride_class: Of a release: the class released on.
         purse: Of a release: the purse released on.
         list_version: Of a release: version of the list that the device decided with.
         online: Of a release: whether the device had the server's answer.
-        flags: `Flag`s.
         raw: The exact bytes of a rejected entry; of a head, its `HeadRecord`.
         note: Why an entry was rejected, or what a conflict was about.
-        month_boardings, passes: What the answer said to remain, so that a rebuild restores the same answer.
     """
 
     kind: int
@@ -121,18 +130,19 @@ class JournalEntry(Packed, frozen=True):
     operator_cents: int = 0
     change_cents: int = 0
     turnstile: int | None = None
-    effects: tuple[EffectRecord, ...] = ()
+    flags: int = 0
+    month_boardings: int | None = None
+    passes: int | None = None
+    own: OwnEffect | None = None
     continues: bytes | None = None
+    effects: tuple[EffectRecord, ...] = ()
     released: bool | None = None
     ride_class: str | None = None
     purse: str | None = None
     list_version: int | None = None
     online: bool | None = None
-    flags: int = 0
     raw: bytes | None = None
     note: str | None = None
-    month_boardings: int | None = None
-    passes: int | None = None
 
 
 class HeadRecord(Packed, frozen=True):
@@ -151,6 +161,7 @@ class IdRecord(Packed, frozen=True):
     home: int
 
 
+_REFUSAL = EntryKind.REFUSAL.value
 _answer_decoder = msgspec.msgpack.Decoder(AnswerRecord)
 _entry_decoder = msgspec.msgpack.Decoder(JournalEntry)
 _head_decoder = msgspec.msgpack.Decoder(HeadRecord)
@@ -178,7 +189,23 @@ def unpack_entry(data: bytes) -> JournalEntry:
     Raises:
         RecordError: a poison entry.
     """
-    return unpack(data, _entry_decoder)
+    entry = unpack(data, _entry_decoder)
+    if entry.own is None and (entry.dated_micros is not None or entry.kind > _REFUSAL):
+        return entry
+    dated = entry.occurred_micros if entry.dated_micros is None else entry.dated_micros
+    try:
+        return replace(entry, dated_micros=dated, effects=whole_effects(entry), own=None)
+    except OverflowError as error:
+        raise RecordError(f"an instant that no calendar has: {dated}") from error
+
+
+def whole_effects(entry: JournalEntry) -> tuple[EffectRecord, ...]:
+    """What an entry changed in its holder's usage, whichever way it says so."""
+    own, boarding = entry.own, entry.boarding
+    micros = entry.occurred_micros if entry.dated_micros is None else entry.dated_micros
+    if own is None or boarding is None or micros is None:
+        return entry.effects
+    return (own.whole(boarding, micros, entry.vehicle or ""),)
 
 
 def pack_head(record: HeadRecord) -> bytes:

@@ -28,6 +28,11 @@ def pack(record: Packed, prefix: bytes = b"") -> bytes:
     return VERSION + prefix + _encoder.encode(record)
 
 
+def pack_values(values: tuple[object, ...]) -> bytes:
+    """The same from the first fields of a record in their order; those left out at the end have their defaults."""
+    return VERSION + _encoder.encode(values)
+
+
 def unpack(data: bytes, decoder: msgspec.msgpack.Decoder[T], prefix: int = 0) -> T:
     """A record from its bytes.
 
@@ -39,7 +44,7 @@ def unpack(data: bytes, decoder: msgspec.msgpack.Decoder[T], prefix: int = 0) ->
             f"record of version {data[:1].hex() or 'none'}; this program reads version {VERSION.hex()}"
         )
     try:
-        return decoder.decode(memoryview(data)[1 + prefix :])
+        return decoder.decode(data[1 + prefix :])
     except msgspec.MsgspecError as error:
         raise RecordError(f"damaged record: {error}") from error
 

@@ -171,7 +171,16 @@ def pack_durable(record: DurableRecord) -> bytes:
 
 def unpack_durable(data: bytes | None) -> DurableRecord:
     """What is durable of an epoch; nothing where no record stands yet."""
-    return DurableRecord() if data is None else unpack(data, _durable_decoder)
+    return _NOTHING_DURABLE if data is None else _durable(data)
+
+
+_NOTHING_DURABLE = DurableRecord()
+
+
+@lru_cache(maxsize=4_096)
+def _durable(data: bytes) -> DurableRecord:
+    """One is read with every tap of its device, and changes with every round of ingest."""
+    return unpack(data, _durable_decoder)
 
 
 def holder_of(record: HolderRecord) -> Holder:

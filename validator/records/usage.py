@@ -1,36 +1,109 @@
 """Usage in Redis: written by the commit script, and by a rebuild as a fold over the journal's effects."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from validator.domain.service_time import Month
-from validator.domain.usage import MONTHS_KEPT, Effects, LastBoarding, Usage
+from validator.domain.service_time import Month, civil_date
+from validator.domain.usage import MONTHS_KEPT, Effects, LastBoarding, Remembered, Usage
+from validator.domain.vocabulary import Category
 from validator.records.codes import CATEGORIES, CATEGORY_CODE, PURSE_CODE, PURSES
 from validator.records.packing import Packed, from_micros, pack, to_micros, unpack
 
 
 class LastRecord(Packed, frozen=True):
-    """A boarding kept in usage."""
+    """A boarding kept in usage: the bytes of its id, its instant, its vehicle, the code of its category."""
 
-    boarding_id: str
+    boarding: bytes
     occurred_micros: int
     vehicle: str
-    category: int
+    category_code: int
+
+    @property
+    def boarding_id(self) -> str:
+        """Its id as a text."""
+        return id_text(self.boarding)
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When, in UTC."""
+        return from_micros(self.occurred_micros)
+
+    @property
+    def category(self) -> Category:
+        """What the rider travelled as."""
+        return CATEGORIES[self.category_code]
+
+
+Counts = tuple[tuple[int, int], ...]
 
 
 class UsageRecord(Packed, frozen=True):
-    """A holder's usage: pairs of (month as AAAAMM, count) and (purse code, count), sorted."""
+    """A holder's usage: pairs of (month as AAAAMM, count) and (purse code, count), sorted.
 
-    half_fare: tuple[tuple[int, int], ...] = ()
-    used: tuple[tuple[int, int], ...] = ()
-    returned: tuple[tuple[int, int], ...] = ()
-    refunded: tuple[tuple[int, int], ...] = ()
+    It answers a decision as it is (`validator.domain.usage.Consumed`): to make a `Usage` of it costs more than to
+    decide.
+    """
+
+    half_fare: Counts = ()
+    used: Counts = ()
+    returned: Counts = ()
+    refunded: Counts = ()
     last: LastRecord | None = None
     before: LastRecord | None = None
     by_purse: LastRecord | None = None
+
+    @property
+    def latest(self) -> LastRecord | None:
+        """The latest boarding of any kind."""
+        return self.by_purse or self.last
+
+    def half_fares(self, month: Month) -> int:
+        """Half-fare boardings of a civil month."""
+        return _count(self.half_fare, month_code(month))
+
+    def spent(self, purse: str) -> int:
+        """Passes of a purse that are gone by rides."""
+        code = PURSE_CODE[purse]
+        used = _count(self.used, code)
+        return used - _count(self.returned, code) if self.returned else used
+
+    def repaid(self, purse: str) -> int:
+        """Passes of a purse that were paid back in money."""
+        return _count(self.refunded, PURSE_CODE[purse]) if self.refunded else 0
+
+
+def _count(counts: Counts, key: int) -> int:
+    for known, count in counts:
+        if known == key:
+            return count
+    return 0
+
+
+class OwnEffect(Packed, frozen=True):
+    """What a tap changed in its holder's usage, beside the tap itself: id, instant, vehicle and month are the tap's.
+
+    Attributes:
+        category: Code of the category that the boarding is remembered under; None for one that is not remembered.
+        uses: Code of the purse that gave a pass, or None.
+        counts_cap: Whether it counts as a half-fare boarding of the month.
+        personal: Whether it was by a personal right.
+    """
+
+    category: int | None
+    uses: int | None = None
+    counts_cap: bool = False
+    personal: bool = False
+
+    def whole(self, boarding: bytes, micros: int, vehicle: str, *, undone: bool = False) -> "EffectRecord":
+        """The effect with its tap: bytes of its id, the instant that decides in microseconds, its vehicle."""
+        last = None if self.category is None else LastRecord(boarding, micros, vehicle, self.category)
+        return EffectRecord(
+            _month_at(micros // _HOUR_MICROS), self.uses, self.counts_cap, last, self.personal, undone
+        )
 
 
 class EffectRecord(Packed, frozen=True):
@@ -43,7 +116,13 @@ class EffectRecord(Packed, frozen=True):
     personal: bool = False
     undone: bool = False
 
+    def own(self) -> OwnEffect:
+        """The effect without its tap."""
+        category = None if self.boarding is None else self.boarding.category_code
+        return OwnEffect(category, self.uses, self.counts_cap, self.personal)
 
+
+_HOUR_MICROS = 3_600_000_000
 # A month, a purse and a count each; nobody writes into the mappings of a `Usage`.
 _NONE: dict[Any, int] = {}
 _usage_decoder = msgspec.msgpack.Decoder(UsageRecord)
@@ -94,30 +173,30 @@ def usage_of(record: UsageRecord) -> Usage:
     )
 
 
-def after_effect(record: UsageRecord, effect: EffectRecord) -> UsageRecord:
+def after_ride(record: UsageRecord, month: int, own: OwnEffect, boarding: LastRecord) -> UsageRecord:
     """`Usage.after` on the record itself, so that no instant and no month is turned back and forth on the hot path.
 
     A property holds both equal: tests/properties/test_usage_records.py.
     """
-    used, half_fare, boarding = record.used, record.half_fare, effect.boarding
-    if effect.uses is not None:
-        used = _one_more(used, effect.uses)
-    if effect.counts_cap:
-        half_fare = tuple([pair for pair in _one_more(half_fare, effect.month) if pair[1] > 0][-MONTHS_KEPT:])
+    used, half_fare = record.used, record.half_fare
+    if own.uses is not None:
+        used = _one_more(used, own.uses)
+    if own.counts_cap:
+        half_fare = tuple([pair for pair in _one_more(half_fare, month) if pair[1] > 0][-MONTHS_KEPT:])
     last, before, by_purse = record.last, record.before, record.by_purse
-    if boarding is not None and effect.personal:
+    if own.personal:
         if last is None or _is_later(boarding, last):
             last, before = boarding, last
         elif before is None or _is_later(boarding, before):
             before = boarding
-    elif boarding is not None and (by_purse is None or _is_later(boarding, by_purse)):
+    elif by_purse is None or _is_later(boarding, by_purse):
         by_purse = boarding
     if by_purse is not None and last is not None and _is_later(last, by_purse):
         by_purse = None
     return UsageRecord(half_fare, used, record.returned, record.refunded, last, before, by_purse)
 
 
-def _one_more(counts: tuple[tuple[int, int], ...], key: int) -> tuple[tuple[int, int], ...]:
+def _one_more(counts: Counts, key: int) -> Counts:
     for place, (known, count) in enumerate(counts):
         if known == key:
             return (*counts[:place], (key, count + 1), *counts[place + 1 :])
@@ -127,29 +206,32 @@ def _one_more(counts: tuple[tuple[int, int], ...], key: int) -> tuple[tuple[int,
 def _is_later(boarding: LastRecord, other: LastRecord) -> bool:
     if boarding.occurred_micros != other.occurred_micros:
         return boarding.occurred_micros > other.occurred_micros
-    return boarding.boarding_id > other.boarding_id
+    return boarding.boarding > other.boarding
 
 
-def _counts(counts: Mapping[str, int]) -> tuple[tuple[int, int], ...]:
+def _counts(counts: Mapping[str, int]) -> Counts:
     return tuple(sorted([(PURSE_CODE[key], n) for key, n in counts.items() if n])) if counts else ()
 
 
-def last_record(last: LastBoarding | None) -> LastRecord | None:
-    """A boarding kept in usage, as a record."""
+def last_record(last: Remembered | None) -> LastRecord | None:
+    """A boarding kept in usage, as a record.
+
+    Raises:
+        ValueError: its id is no UUID.
+    """
     if last is None:
         return None
-    return LastRecord(
-        last.boarding_id, to_micros(last.occurred_at), last.vehicle, CATEGORY_CODE[last.category]
-    )
+    boarding = bytes.fromhex(last.boarding_id.replace("-", ""))
+    if len(boarding) != 16:
+        raise ValueError(f"a boarding is known by a UUID, not by {last.boarding_id!r}")
+    return LastRecord(boarding, to_micros(last.occurred_at), last.vehicle, CATEGORY_CODE[last.category])
 
 
 def last_of(record: LastRecord | None) -> LastBoarding | None:
     """A boarding kept in usage, from its record."""
     if record is None:
         return None
-    return LastBoarding(
-        record.boarding_id, from_micros(record.occurred_micros), record.vehicle, CATEGORIES[record.category]
-    )
+    return LastBoarding(record.boarding_id, record.occurred_at, record.vehicle, record.category)
 
 
 def effect_record(effects: Effects, *, undone: bool = False) -> EffectRecord:
@@ -192,3 +274,16 @@ def month_code(month: Month) -> int:
 @lru_cache(maxsize=512)
 def _month(code: int) -> Month:
     return Month(f"{code // 100:04}-{code % 100:02}")
+
+
+@lru_cache(maxsize=512)
+def _month_at(hour: int) -> int:
+    """The civil month of an hour since 1970, as AAAAMM; since 1916 the city's offset has always been whole hours."""
+    day = civil_date(from_micros(hour * _HOUR_MICROS))
+    return day.year * 100 + day.month
+
+
+def id_text(boarding: bytes) -> str:
+    """A boarding id's bytes as the text of a UUID, in small letters."""
+    digits = boarding.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
