@@ -70,8 +70,12 @@ contracts: $(VENV)/development.stamp ## which package may import which (import-l
 	$(BIN)/lint-imports --no-logo
 
 .PHONY: test
-test: $(VENV)/development.stamp ## the tests, on real servers, with coverage (ARGS=... goes to pytest)
-	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=term:skip-covered $(ARGS)
+test: $(VENV)/development.stamp ## the tests, on real servers (ARGS=... goes to pytest)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+.PHONY: coverage
+coverage: $(VENV)/development.stamp ## the same tests, half as slow again, and which lines they run
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered $(ARGS)
 
 .PHONY: outside
 outside: $(VENV)/development.stamp ## the tests on outside data, whose folder CATRACA_OUTSIDE_DATA names

@@ -1,7 +1,7 @@
 """`python -m loadtests.bench`: measure the target table, print it, and keep what was measured.
 
 --quick (some minutes) is the default; --full takes up to an hour; --only names rows or measurements. A full run is
-recorded in docs/performance.md, another one with --record.
+recorded in docs/performance.md and the README, another one with --record.
 """
 
 import argparse
@@ -72,6 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
     report.write(results, ordered, options.results, flame=stage.flame)
     if options.record:
         report.record(report.PAGE, run, ordered, day=day, commit=commit, tier=tier.name)
+        report.record_headline(report.README, ordered, day=day, commit=commit, tier=tier.name)
     return 0
 
 
@@ -86,7 +87,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--only", nargs="+", metavar="ROW", default=[], help=f"of: {', '.join(MEASUREMENTS)}, or rows"
     )
-    parser.add_argument("--record", action="store_true", help="put this run into docs/performance.md")
+    parser.add_argument(
+        "--record", action="store_true", help="put this run into docs/performance.md and README.md"
+    )
     parser.add_argument(
         "--results", type=type(report.RESULTS), default=report.RESULTS, help="folder of latest.json"
     )

@@ -13,7 +13,13 @@ from loadtests.bench.table import BY_KEY, TARGETS, Measured, Outcome, Target, me
 
 RESULTS = Path(__file__).parent.parent / "results"
 PAGE = Path(__file__).parent.parent.parent / "docs" / "performance.md"
+README = Path(__file__).parent.parent.parent / "README.md"
 _HISTORY = ("<!-- history starts -->", "<!-- history ends -->")
+_HEADLINE = ("<!-- headline starts -->", "<!-- headline ends -->")
+_HEADLINE_ROWS = (
+    *("single_vs_null", "single_vs_row_lock", "batch_500", "decide", "many_holders"),
+    *("ingest_vs_peak", "closing_vs_stream", "rebuild", "overload_goodput"),
+)
 _LAST = ("<!-- last run starts -->", "<!-- last run ends -->")
 
 
@@ -149,6 +155,26 @@ def record(page: Path, run: str, outcomes: Sequence[Outcome], *, day: date, comm
     line = f"| {day} | {commit} | {tier} | {' | '.join(values.get(key, '') for key in keys)} |"
     body = [*(history[2:] if history else []), line]
     page.write_text(_between(text, _HISTORY, "\n" + "\n".join(head + body) + "\n"), encoding="utf-8")
+
+
+def record_headline(readme: Path, outcomes: Sequence[Outcome], *, day: date, commit: str, tier: str) -> None:
+    """Put the rows that most people ask for into the README, met or not."""
+    found = {outcome.key: outcome for outcome in outcomes}
+    rows = [found[key] for key in _HEADLINE_ROWS if isinstance(found.get(key), Measured)]
+    lines = ["| what | measured | floor | |", "|---|---|---|---|"]
+    lines += [_headline(row) for row in rows if isinstance(row, Measured)]
+    said = f"{day:%d/%m/%Y}, commit {commit or 'unknown'}, {tier} tier:"
+    text = readme.read_text(encoding="utf-8")
+    content = "\n" + "\n".join([said, "", *lines]) + "\n"
+    readme.write_text(_between(text, _HEADLINE, content), encoding="utf-8")
+
+
+def _headline(row: Measured) -> str:
+    target = BY_KEY[row.key]
+    unit = "x" if target.unit == "ratio" else target.unit
+    sign = "" if target.higher_is_better else "at most "
+    met = "met" if meets(target, row.value, target.floor) else "missed"
+    return f"| {target.name} | {shown(row.value)} {unit} | {sign}{shown(target.floor)} {unit} | {met} |"
 
 
 def _between(text: str, marks: tuple[str, str], content: str) -> str:

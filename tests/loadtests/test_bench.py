@@ -199,3 +199,18 @@ def test_the_time_of_a_function_counts_for_the_part_that_it_is_of():
     assert parts.total() == 10
     assert "validator.domain.boarding:decide: 50.0 %" in picture
     assert "uvicorn.protocols.http:run: 90.0 %" in picture
+
+
+def test_a_recorded_run_puts_its_headline_into_the_readme_whether_it_met_its_floors_or_not(tmp_path: Path):
+    readme = tmp_path / "README.md"
+    readme.write_text("before\n<!-- headline starts -->\nold\n<!-- headline ends -->\nafter\n")
+    outcomes = [Measured("decide", [6.0]), Measured("single_vs_null", [0.2]), NotMeasured("rebuild", "no")]
+
+    report.record_headline(readme, outcomes, day=date(2026, 3, 2), commit="abc", tier="full")
+
+    text = readme.read_text()
+    assert "02/03/2026, commit abc, full tier:" in text
+    assert "| decide, median | 6.00 us | at most 8.00 us | met |" in text
+    assert "| 0.20 x | 0.40 x | missed |" in text
+    assert "old" not in text
+    assert text.endswith("after\n")

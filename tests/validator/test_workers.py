@@ -33,8 +33,6 @@ from validator.domain.usage import Usage
 from validator.records.city import pack_city
 from validator.records.keys import CITY
 
-pytestmark = pytest.mark.hot_state
-
 HOLDER = "00000000000000aa"
 PATIENCE_S = 20.0
 
@@ -97,6 +95,7 @@ def all_up(address: str, workers: int) -> None:
     wait_until(lambda: sum(metric(address, "catraca_worker_up").values()) == workers)
 
 
+@pytest.mark.hot_state
 def test_a_worker_killed_in_a_stream_of_taps_loses_nothing_and_counts_nothing_twice(
     city: SeededCity, redis_url: str, tmp_path: Path
 ):
@@ -124,6 +123,7 @@ def test_a_worker_killed_in_a_stream_of_taps_loses_nothing_and_counts_nothing_tw
     assert restarts == {'worker="0"': 1, 'worker="1"': 0}
 
 
+@pytest.mark.hot_state
 def test_workers_race_for_the_last_places_of_one_person(city: SeededCity, redis_url: str, tmp_path: Path):
     vehicles = tuple((str(5_000 + number), OPERATOR) for number in range(40))
     city.redis.set(CITY, pack_city(city_record(vehicles=vehicles), 2))
