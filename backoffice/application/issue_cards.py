@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from backoffice.application.changes import change_city, change_holder, log
-from backoffice.application.errors import Conflict, NotFound
+from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.application.ports import CardSigner, Chance
 from backoffice.application.register_fields import text_of
 from backoffice.application.register_holders import refuse_dead
@@ -137,15 +137,25 @@ def retire_city_key(
 ) -> None:
     """Let a key verify no more from an instant on; `compromised` for one that others may hold.
 
+    A key whose end was planned may still be found compromised, and then ends earlier. What was tapped before the
+    instant stays good, when it is uploaded later too.
+
     Raises:
         NotFound: no such key.
+        Invalid: others may hold it, and it is to go on.
         Conflict: it was retired already.
     """
+    if compromised and until > at:
+        raise Invalid(
+            "until: a chave que outros podem ter deixa de valer já; informe o instante em que isso começou",
+            "until: a compromised key ends at once; give the instant from which others may have held it",
+        )
     change_city(session, at)
     row = session.get(CityKeyRow, key_id)
     if row is None:
         raise NotFound(f"não há chave de número {key_id}", f"there is no key {key_id}")
-    if row.valid_until is not None:
+    planned = row.valid_until
+    if planned is not None and not (compromised and row.compromised_at is None and until < planned):
         raise Conflict("a chave já foi retirada", f"key {key_id} was retired already")
     row.valid_until = until
     row.compromised_at = at if compromised else None

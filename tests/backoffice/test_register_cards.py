@@ -1,13 +1,13 @@
 """Cards, the city's keys, revisions and the outbox."""
 
 import concurrent.futures
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import func, select
 
 from backoffice.application.changes import change_holder
-from backoffice.application.errors import Conflict, NotFound
+from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.application.holder_state import (
     RecordedHolder,
     holder_as_recorded,
@@ -20,11 +20,15 @@ from backoffice.application.issue_cards import (
     rotate_city_key,
     unblock_card,
 )
+from backoffice.application.publish_records import city_record
 from backoffice.application.staff import as_city, as_desk
 from backoffice.persistence.base import reading
 from backoffice.persistence.holders import HolderRow
 from backoffice.persistence.outbox import OutboxKind, OutboxRow
+from tests.backoffice.journal_play import packaged
 from tests.backoffice.register_city import BOOK, NOW, RegisterCity
+from validator.onboard.keys import verify
+from validator.onboard.tokens import TokenFault, judge_token
 from validator.records.card_token import read_token
 from validator.records.codes import CardState
 
@@ -108,6 +112,30 @@ def test_the_newest_open_key_of_the_city_signs(city: RegisterCity):
     assert read_token(city.card(holder).token).key_id == 1
     with pytest.raises(Conflict), city.writing() as session:
         retire_city_key(session, office, NOW, key_id=2, until=NOW, compromised=False)
+
+
+def test_a_key_whose_end_was_planned_may_be_found_stolen_and_ends_then(city: RegisterCity):
+    card = read_token(city.card(city.holder()).token)
+    office = as_city(city.staff("city"))
+    stolen, planned = NOW - timedelta(hours=3), NOW + timedelta(days=30)
+
+    def retire(until: datetime, *, compromised: bool) -> None:
+        with city.writing() as session:
+            retire_city_key(session, office, NOW, key_id=1, until=until, compromised=compromised)
+
+    retire(planned, compromised=False)
+    with pytest.raises(Invalid, match="deixa de valer já"):
+        retire(NOW + timedelta(seconds=1), compromised=True)
+    retire(stolen, compromised=True)
+    with pytest.raises(Conflict):
+        retire(stolen - timedelta(hours=1), compromised=True)
+
+    with reading(city.engine) as session:
+        keys = {key.key_id: key for key in city_record(session, packaged().mapping, NOW).card_keys}
+    before = judge_token(card.text(), keys, stolen - timedelta(seconds=1), verify)
+    assert before == card
+    assert judge_token(card.text(), keys, stolen, verify) is TokenFault.KEY_RETIRED
+    assert read_token(city.card(city.holder("Outro")).token).key_id == 2
 
 
 def test_desks_that_issue_the_first_cards_at_once_make_one_key(city: RegisterCity):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from backoffice.cli import main
+from validator.records.card_token import CardToken, read_token
 
 Run = Callable[..., str]
 
@@ -96,6 +97,34 @@ def test_from_nothing_to_a_student_with_card_and_passes(city: Run, tmp_path: Pat
     assert '"LIVE"' in shown
     key_files = list((tmp_path / "data" / "keys").glob("city-*.key"))
     assert [path.stat().st_mode & 0o777 for path in key_files] == [0o600]
+
+
+def test_a_key_is_followed_by_another_and_ends_at_the_instant_from_which_others_had_it(city: Run):
+    for name in ("Um", "Dois"):
+        city("holder", "add", name, "--birth-date", "2010-05-04", "--guardian-name", "Mãe",
+             "--guardian-cpf", CPF, "--as", "balcao")  # fmt: skip
+    first = token_in(city("card", "issue", "1", "--as", "balcao"))
+
+    assert "chave 2 criada" in city("key", "rotate", "--as", "gestor")
+    second = token_in(city("card", "issue", "2", "--as", "balcao"))
+    ahead = city("key", "retire", "1", "--until", "2199-01-01T00:00:00-03:00", "--compromised",
+                 "--as", "gestor", code=1)  # fmt: skip
+    assert "deixa de valer já" in ahead
+    assert "chave 1 retirada" in city("key", "retire", "1", "--until", "2026-03-01T08:00:00-03:00",
+                                      "--compromised", "--as", "gestor")  # fmt: skip
+    assert "já foi retirada" in city("key", "retire", "1", "--as", "gestor", code=1)
+    renewed = token_in(
+        city("card", "replace", str(first.card_number), "--reason", "chave furtada", "--as", "balcao")
+    )
+
+    assert [card.key_id for card in (first, second, renewed)] == [1, 2, 2]
+    assert (renewed.card_number, renewed.issue) == (first.card_number, 2)
+
+
+def token_in(said: str) -> CardToken:
+    found = re.search(r"^[A-Z2-7]{132}$", said, re.MULTILINE)
+    assert found is not None, said
+    return read_token(found[0])
 
 
 def test_a_chip_is_bound_to_a_card_and_let_go(city: Run):

@@ -115,7 +115,7 @@ class Hot:
         holder = known(person, shown=attempt.received)
         refusal = card_refusal(token, holder)
         if refusal is not None:
-            proved = refusal in ("CARD_REPLACED", "CARD_BLOCKED") and token.signed
+            proved = refusal in ("CARD_REPLACED", "CARD_BLOCKED")
             return Outcome(refusal), token.hot_id if proved else None
         used = self._of(token.hot_id)
         return self._law.decide(fact.tap(at, self._facts), holder, used), token.hot_id
@@ -258,6 +258,8 @@ def _counts(value: object) -> dict[str, int]:
 
 
 def card_refusal(token: Token, holder: Known) -> str | None:
+    if not token.signed:
+        return "TOKEN_INVALID"
     card = holder.cards.get(token.number)
     if card is None:
         return "CARD_UNKNOWN"
@@ -265,7 +267,7 @@ def card_refusal(token: Token, holder: Known) -> str | None:
         return "CARD_REPLACED"
     if card[1] == "BLOCKED":
         return "CARD_BLOCKED"
-    return None if token.signed and token.issue == card[0] else "TOKEN_INVALID"
+    return None if token.issue == card[0] else "TOKEN_INVALID"
 
 
 def _taking(outcome: Outcome, fact: TapFact, at: datetime) -> Taking:

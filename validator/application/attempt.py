@@ -11,7 +11,7 @@ from uuid import UUID
 
 import msgspec
 
-from validator.application.cards import CardReader, ReadCard, is_signed, refusal_of_card
+from validator.application.cards import CardReader, ReadCard, is_of_valid_key, is_signed, refusal_of_card
 from validator.application.current_city import CurrentCity
 from validator.application.devices import Device
 from validator.application.errors import (
@@ -195,8 +195,12 @@ class Attempt:
             return self._refused(_TOKEN_INVALID, view, flags)
         read = self._desk.holders.read(card.holder_key, snapshot)
         refusal = refusal_of_card(card, read.cards)
+        if refusal is None and not self._is_of_valid_key(card, view):
+            refusal = Reason.TOKEN_INVALID
         if refusal is not None:
-            counts = refusal in (Reason.CARD_REPLACED, Reason.CARD_BLOCKED) and self._is_signed(card, view)
+            if refusal is not Reason.TOKEN_INVALID and not self._is_signed(card, view):
+                refusal = Reason.TOKEN_INVALID  # whatever a forged token says of itself
+            counts = refusal in (Reason.CARD_REPLACED, Reason.CARD_BLOCKED)
             holder = card.token.holder_id if counts else None
             return self._refused(Refused(refusal), view, flags, holder, read.revision)
         usage_was = values[card.usage_key]
@@ -260,6 +264,9 @@ class Attempt:
             _medium_of(message.medium),
             None if facts.continues is None else _continued(facts.continues, facts.dated_at, usage, view),
         )
+
+    def _is_of_valid_key(self, card: ReadCard, view: CityView) -> bool:
+        return is_of_valid_key(card, view, self.facts.dated_micros)
 
     def _is_signed(self, card: ReadCard, view: CityView) -> bool:
         return is_signed(card, view, self.facts.dated_micros, self._desk.verify)

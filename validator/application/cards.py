@@ -66,7 +66,13 @@ def refusal_of_card(card: ReadCard, published: Iterable[CardRecord]) -> Reason |
 
 def is_signed(card: ReadCard, view: CityView, at_micros: int, verify: Verify) -> bool:
     """Whether the city signed a token with a key that was valid at an instant."""
-    key = view.card_keys.get(card.token.key_id)
-    if key is None or (key.until_micros is not None and at_micros >= key.until_micros):
+    if not is_of_valid_key(card, view, at_micros):
         return False
+    key = view.card_keys[card.token.key_id]
     return verify(key.public_key, card.token.signature, card.token.signed_bytes())
+
+
+def is_of_valid_key(card: ReadCard, view: CityView, at_micros: int) -> bool:
+    """Whether a token names a key of the city that verifies at an instant; of a live token that is all to be asked."""
+    key = view.card_keys.get(card.token.key_id)
+    return key is not None and (key.until_micros is None or at_micros < key.until_micros)

@@ -120,9 +120,11 @@ class ChipAttempt(Attempt):
                 return structs.replace(card, token=token, hash=live)
         return None
 
-    def _is_signed(self, card: ReadCard, view: CityView) -> bool:
-        """A chip signs nothing; that it is this holder's stands in the snapshot."""
+    def _is_of_valid_key(self, card: ReadCard, view: CityView) -> bool:
+        """A chip bears no signature; that it is this holder's stands in the snapshot."""
         return True
+
+    _is_signed = _is_of_valid_key
 
 
 def attempt_of(device: Device, facts: TapFacts, flags: int, desk: Desk) -> Attempt:

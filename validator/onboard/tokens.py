@@ -18,9 +18,9 @@ class TokenFault(StrEnum):
     FORM = "form"
     """No token: cut off, lengthened, another alphabet or version."""
     KEY_UNKNOWN = "key-unknown"
-    """Signed by a key that this city does not have, or has declared compromised."""
+    """Signed by a key that this city does not have."""
     KEY_RETIRED = "key-retired"
-    """Signed by a key of this city that verifies no more."""
+    """Signed by a key of this city that verifies no more: replaced by another, or in the hands of others."""
     FORGED = "forged"
     """The signature is not the city's: forged, or a bit was changed."""
 
