@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from backoffice.api.dependencies import ByApprover, ByPersonReader, ByRegistrar, Now, Parts, Reads, Writes
 from backoffice.api.wire import Count, Day, Number, RecordId, Sent, Shown, Text
 from backoffice.application.inspect_register import find_holders, look_at_holder, pending_requests
-from backoffice.application.register_deaths import record_death
+from backoffice.application.register_deaths import record_death, withdraw_death
 from backoffice.application.register_holders import (
     Declaration,
     Person,
@@ -164,6 +164,12 @@ class Death(Sent):
 def died(holder_id: RecordId, sent: Death, by: ByRegistrar, at: Now, session: Writes) -> None:
     """Record a death: rights end with the day, cards are blocked."""
     record_death(session, by, at, holder_id=holder_id, died_on=sent.died_on)
+
+
+@router.post("/holders/{holder_id}/death/withdrawal", status_code=204)
+def withdraw(holder_id: RecordId, by: ByApprover, at: Now, session: Writes) -> None:
+    """Withdraw a death recorded of the wrong person; cards are unblocked and rights asked for one by one."""
+    withdraw_death(session, by, at, holder_id=holder_id)
 
 
 class EnrolmentSent(Sent):

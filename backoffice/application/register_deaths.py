@@ -9,7 +9,7 @@ from backoffice.application.errors import Conflict, Invalid
 from backoffice.application.holder_state import holders_as_recorded
 from backoffice.application.pupils import refuse_foreign_pupil
 from backoffice.application.register_holders import life_of, person_of, record_life
-from backoffice.application.staff import Registrar
+from backoffice.application.staff import Approver, Registrar, refuse_serving_oneself
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.cards import CardRow, CardStateRow, CardStateWord
 from backoffice.persistence.rights import RightEndingRow
@@ -74,3 +74,24 @@ def record_death(
                 )
             )
     log(session, by, "holder.death", ("holder", holder_id), at)
+
+
+def withdraw_death(session: WriteSession, by: Approver, at: datetime, *, holder_id: int) -> None:
+    """Withdraw a death that was recorded of the wrong person: rights of age and passes are there again at once.
+
+    Nothing that costs the city comes back by itself: cards stay blocked until a desk unblocks them, and a registered
+    right is asked for and approved anew. The record of the death stays, with the one that withdraws it.
+
+    Raises:
+        NotFound: no such holder.
+        Forbidden: it is the person's own record.
+        Conflict: no death is recorded.
+    """
+    refuse_serving_oneself(by, holder_id)
+    person_of(session, holder_id)
+    holder = change_holder(session, holder_id, at)
+    life = life_of(session, holder_id)
+    if life.died_on is None:
+        raise Conflict("não há falecimento registrado", "no death is recorded")
+    record_life(session, by, at, holder, life.birth_date, None)
+    log(session, by, "holder.death_withdrawn", ("holder", holder_id), at)

@@ -19,7 +19,7 @@ from backoffice.application.register_fields import (
     text_of,
 )
 from backoffice.application.register_schools import school_of
-from backoffice.application.staff import Registrar, refuse_serving_oneself
+from backoffice.application.staff import Registrar, Staff, refuse_serving_oneself
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.enrolments import EnrolmentRow
 from backoffice.persistence.holders import HolderRow, LifeRow, PersonRow
@@ -220,7 +220,7 @@ def refuse_dead(session: Session, holder_id: int) -> None:
 
 def record_life(
     session: WriteSession,
-    by: Registrar,
+    by: Staff,
     at: datetime,
     holder: HolderRow,
     birth_date: date | None,

@@ -10,7 +10,7 @@ import typer
 from backoffice.application.bind_uid import bind_uid, unbind_uid
 from backoffice.application.inspect_register import find_holders, look_at_holder, pending_requests
 from backoffice.application.issue_cards import IssuedCard, block_card, issue_card, replace_card, unblock_card
-from backoffice.application.register_deaths import record_death
+from backoffice.application.register_deaths import record_death, withdraw_death
 from backoffice.application.register_holders import (
     Declaration,
     Person,
@@ -139,6 +139,16 @@ def death(holder: int, died_on: Annotated[date, _DAY], login: As = None) -> None
     with acting(login) as now:
         record_death(now.session, as_registrar(now.by), now.at, holder_id=holder, died_on=died_on)
         out.print(f"falecimento do titular {holder} registrado")
+
+
+@_holders.command("alive")
+def alive(holder: int, login: As = None) -> None:
+    """Retira um falecimento registrado por engano; os cartões se desbloqueiam e os direitos se pedem de novo."""
+    with acting(login) as now:
+        withdraw_death(now.session, as_approver(now.by), now.at, holder_id=holder)
+        out.print(
+            f"falecimento do titular {holder} retirado; desbloqueie os cartões e peça os direitos de novo"
+        )
 
 
 @_holders.command("merge")
