@@ -20,7 +20,8 @@ from backoffice.adapters.journal_stream import StreamItem, read_streams, trim_co
 from backoffice.adapters.redis_link import RedisLink, Unavailable
 from backoffice.application.collector import no_search_for_cycles
 from backoffice.application.ingest_plan import Decoded, read
-from backoffice.application.ingest_write import JournalWriter, OtherIngester, Position, Round
+from backoffice.application.ingest_progress import OtherIngester, Position
+from backoffice.application.ingest_write import JournalWriter, Round
 from backoffice.application.publish import Law
 from backoffice.application.rebuild import Progress, Rebuilder, load_positions, no_progress
 from backoffice.application.verify_hot_state import repair_register, shards_without_usage

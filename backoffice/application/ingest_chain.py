@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from sqlalchemy import func, select, tuple_, update
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from backoffice.application.ingest_plan import Epoch
+from backoffice.application.ingest_progress import is_among
 from backoffice.application.ingest_rows import Row
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.devices import DeviceKeyRow
@@ -41,7 +42,7 @@ def waiting_heads(session: WriteSession, epochs: Collection[Epoch]) -> list[Sign
     """Heads of these epochs that are not judged yet, in the order of their sequences."""
     if not epochs:
         return []
-    named = tuple_(SignedHeadRow.device, SignedHeadRow.epoch).in_(sorted(epochs))
+    named = is_among(session, SignedHeadRow.device, SignedHeadRow.epoch, sorted(epochs))
     found = select(SignedHeadRow).where(named, SignedHeadRow.verdict == "WAITING")
     return list(session.scalars(found.order_by(SignedHeadRow.seq, SignedHeadRow.id)))
 

@@ -2,44 +2,29 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import CursorResult, Engine, bindparam, select, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Engine, select
 
 from backoffice.adapters.journal_stream import StreamItem
 from backoffice.application.ingest_chain import ChainState, judge_head, keep_heads, waiting_heads
 from backoffice.application.ingest_clash import settle_clash
 from backoffice.application.ingest_plan import Decoded, Epoch, Place, decode, epochs_of, make_plan, read
 from backoffice.application.ingest_probe import months_of, refused_places, taken_ids
+from backoffice.application.ingest_progress import Position, locked_epochs, move_shards, note_epochs
 from backoffice.application.ingest_ranges import SequenceRanges
 from backoffice.application.ingest_rows import POISON, Row
 from backoffice.application.sequence_gaps import load_ranges
 from backoffice.persistence.base import Base, WriteSession, writing
 from backoffice.persistence.bulk import DuplicateRow, UnfitRow, insert_rows, insert_values, wire_of
-from backoffice.persistence.journal import BoardingRow, DeviceEpochRow, RejectedRow, ShardRow, TapKeyRow
+from backoffice.persistence.journal import BoardingRow, RejectedRow, TapKeyRow
 from backoffice.persistence.partitions import ensure_partitions
 from validator.records.snapshot import DurableRecord
 
 _MAX_EPOCHS_KEPT = 20_000
 _ATTEMPTS = 4
-_CHUNK = 400
 _MAX_ABOVE_KEPT = 10_000
 _TABLES = ("boardings", "releases", "annulments", "rejected")
-
-
-class OtherIngester(RuntimeError):
-    """Another process moved the shards' progress; this one must stop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """How far a shard is in SQL: last stream id, commit and generation."""
-
-    stream_id: str
-    commit_no: int
-    generation: int
 
 
 @dataclass(slots=True)
@@ -144,7 +129,7 @@ class JournalWriter:
             keep_heads(session, plan.heads)
             self._judge(session, chains, written)
             self._note_epochs(session, chains)
-            _move_shards(session, before, after)
+            move_shards(session, before, after)
             written.durable = {epoch: self._ranges[epoch].record() for epoch in epochs}
             written.expiring = self._newly_durable(session, plan.places, old)
         return written
@@ -154,14 +139,9 @@ class JournalWriter:
         if len(self._ranges) > _MAX_EPOCHS_KEPT:
             self._ranges.clear()
             self._above.clear()
-        rows: dict[Epoch, Any] = {}
         chains: dict[Epoch, ChainState] = {}
         ordered = sorted(epochs)
-        for start in range(0, len(ordered), _CHUNK):
-            named = tuple_(DeviceEpochRow.device, DeviceEpochRow.epoch).in_(ordered[start : start + _CHUNK])
-            table = DeviceEpochRow.__table__
-            found = select(table).where(named).order_by(table.c.device, table.c.epoch).with_for_update()
-            rows |= {(row.device, row.epoch): row for row in session.execute(found)}
+        rows = locked_epochs(session, ordered)
         for epoch in ordered:
             row = rows.get(epoch)
             known = self._ranges.get(epoch)
@@ -185,27 +165,12 @@ class JournalWriter:
                 written.verdicts.append((head.device, head.epoch, head.seq, verdict))
 
     def _note_epochs(self, session: WriteSession, chains: Mapping[Epoch, ChainState]) -> None:
-        if not chains:
-            return
         rows = []
         for (device, epoch), chain in sorted(chains.items(), key=lambda pair: pair[0]):
             ranges = self._ranges[device, epoch]
-            rows.append(
-                {
-                    "device": device,
-                    "epoch": epoch,
-                    "durable_seq": ranges.durable_seq,
-                    "top_seq": ranges.top_seq,
-                    "covered_seq": chain.covered_seq,
-                    "chain_head": chain.chain_head,
-                    "broken": chain.broken,
-                    "closed": chain.closed,
-                }
-            )
-        dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-        insert = dialect.insert(DeviceEpochRow)
-        changed = {name: insert.excluded[name] for name in rows[0] if name not in ("device", "epoch")}
-        session.execute(insert.on_conflict_do_update(index_elements=["device", "epoch"], set_=changed), rows)
+            reached = (ranges.durable_seq, ranges.top_seq, chain.covered_seq, chain.chain_head)
+            rows.append((device, epoch, *reached, chain.broken, chain.closed))
+        note_epochs(session, rows)
 
     def _ensure_partitions(self, decoded: Sequence[Decoded]) -> None:
         if self._engine.dialect.name != "postgresql":
@@ -266,33 +231,6 @@ def _not_kept_yet(session: WriteSession, rejected: list[Row]) -> list[Row]:
                 continue
         kept.append(row)
     return kept
-
-
-def _move_shards(
-    session: WriteSession, before: Mapping[int, Position], after: Mapping[int, Position]
-) -> None:
-    """Move the progress, and notice another process that did."""
-    moved = [
-        {
-            "_number": number,
-            "_old": before[number].stream_id,
-            "stream_id": position.stream_id,
-            "commit_no": position.commit_no,
-        }
-        for number, position in after.items()
-        if position != before[number]
-    ]
-    if not moved:
-        return
-    table = Base.metadata.tables[ShardRow.__tablename__]
-    statement = (
-        update(table)
-        .where(table.c.number == bindparam("_number"), table.c.stream_id == bindparam("_old"))
-        .values(stream_id=bindparam("stream_id"), commit_no=bindparam("commit_no"))
-    )
-    result = cast("CursorResult[Any]", session.connection().execute(statement, moved))
-    if result.rowcount != len(moved):
-        raise OtherIngester("another ingester has moved the shards' progress; this one stops")
 
 
 def _boardings_between(

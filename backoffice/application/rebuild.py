@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 
 from backoffice.adapters.hot_state import HotState
 from backoffice.adapters.journal_stream import START, read_streams, stream_place
-from backoffice.application.ingest_write import JournalWriter, Position
+from backoffice.application.ingest_progress import Position
+from backoffice.application.ingest_write import JournalWriter
 from backoffice.application.publish import Law
 from backoffice.application.publish_records import (
     NO_USAGE,

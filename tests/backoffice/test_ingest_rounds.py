@@ -11,7 +11,7 @@ from backoffice.adapters.ingest_lock import IngestLock
 from backoffice.adapters.journal_stream import Waiting, waiting
 from backoffice.adapters.redis_link import RedisLink
 from backoffice.application.ingest import COUNT, Ingester, run_ingest
-from backoffice.application.ingest_write import OtherIngester
+from backoffice.application.ingest_progress import OtherIngester
 from backoffice.persistence.journal import (
     BoardingRow,
 )
