@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from backoffice.persistence.bulk import one_of
 from backoffice.persistence.cards import CardIssueRow, CardRow, CardStateRow, CardUidRow, UidWord
 from backoffice.persistence.holders import HolderRow, LifeRow
 from backoffice.persistence.rights import RightEndingRow, RightRow, RightSuspensionRow
@@ -166,7 +167,7 @@ def holders_as_recorded(session: Session, holder_ids: Iterable[int]) -> dict[int
     """
     found: dict[int, HolderRows] = {}
     for ids in _chunks(sorted(set(holder_ids))):
-        for row in session.scalars(select(HolderRow).where(HolderRow.id.in_(ids))):
+        for row in session.scalars(select(HolderRow).where(one_of(session, HolderRow.id, ids))):
             found[row.id] = HolderRows(row.id, row.hot_id, row.revision)
         for life in _of(session, LifeRow, LifeRow.holder_id, LifeRow.id, ids):
             found[life.holder_id].lives.append(life)
@@ -194,7 +195,9 @@ def holder_ids_of(session: Session, hot_ids: Iterable[str]) -> dict[str, int]:
     """`holders.id` by hot id; pseudonyms that are nobody's are left out."""
     found: dict[str, int] = {}
     for ids in _chunks(sorted(set(hot_ids))):
-        rows = session.execute(select(HolderRow.hot_id, HolderRow.id).where(HolderRow.hot_id.in_(ids)))
+        rows = session.execute(
+            select(HolderRow.hot_id, HolderRow.id).where(one_of(session, HolderRow.hot_id, ids))
+        )
         found.update((hot_id, holder_id) for hot_id, holder_id in rows)
     return found
 
@@ -220,7 +223,7 @@ def _of(
     order: InstrumentedAttribute[int],
     ids: list[int],
 ) -> Iterable[T]:
-    return session.scalars(select(kind).where(holder_id.in_(ids)).order_by(order))
+    return session.scalars(select(kind).where(one_of(session, holder_id, ids)).order_by(order))
 
 
 def _chunks(values: list[T]) -> Iterator[list[T]]:

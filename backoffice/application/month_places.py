@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from backoffice.domain.exclusions import ExclusionReason
 from backoffice.domain.rides import Place, Placed, Verdict
+from backoffice.persistence.bulk import one_of
 from backoffice.persistence.claims import ClaimEntryRow, EndStateRow, EntryKindWord, RatedRow
 from validator.domain.service_time import Month
 from validator.domain.usage import Effects, LastBoarding, Usage
@@ -52,7 +53,7 @@ def opening_states(session: Session, holders: Iterable[str]) -> dict[str, Usage]
     """What each holder had consumed after the latest closing; holders without a state are left out."""
     rows = session.execute(
         select(EndStateRow.holder, EndStateRow.usage)
-        .where(EndStateRow.holder.in_(list(holders)))
+        .where(one_of(session, EndStateRow.holder, list(holders)))
         .order_by(EndStateRow.closing_id)
     )
     latest = {row[0]: row[1] for row in rows}

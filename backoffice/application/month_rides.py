@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Select, Text, Uuid, and_, cast, func, sele
 from sqlalchemy.orm import Session
 
 from backoffice.application.date_boarding import datings_until
+from backoffice.persistence.bulk import one_of
 from backoffice.persistence.journal import AnnulmentRow, BoardingRow, ReleaseRow, TapKeyRow
 from validator.domain.service_time import Month, month_bounds
 from validator.records.codes import Flag
@@ -140,7 +141,11 @@ class JournalMonth:
     def of_holders(self, holders: list[str]) -> dict[str, list[JournalRow]]:
         """The boardings of some holders."""
         found: dict[str, list[JournalRow]] = {holder: [] for holder in holders}
-        dated = [BoardingRow.month == self.month, BoardingRow.holder.in_(holders), *self._in_time()]
+        dated = [
+            BoardingRow.month == self.month,
+            one_of(self._session, BoardingRow.holder, holders),
+            *self._in_time(),
+        ]
         for row in (*self._read(self._statement(dated)), *self._dated_by_a_person):
             if row.holder in found:
                 found[row.holder].append(row)

@@ -1,5 +1,6 @@
 """Judging one ride: what the law gives on what the rider was released on, and nothing that would cost the city more."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from backoffice.domain.exclusions import ExclusionReason, exclusion_of
@@ -11,6 +12,7 @@ from validator.domain.holder import Holder
 from validator.domain.money import ZERO, Cents
 from validator.domain.purses import Purse
 from validator.domain.reasons import Reason
+from validator.domain.rights import AgeRight, Right
 from validator.domain.tap import Tap
 from validator.domain.usage import Usage
 from validator.domain.vocabulary import (
@@ -95,23 +97,35 @@ def _judge_on(holder: Holder | None, ride: Ride, usage: Usage, city: City, law: 
 def _options(ride_class: RideClass | None, holder: Holder, ride: Ride) -> Holder:
     """The holder with only the options that a ride of this class may be judged on."""
     if ride_class is RideClass.FREE:
-        return Holder(
-            tuple(right for right in holder.rights if right.category is not Category.STUDENT_50), holder.ages
-        )
+        rights = [right for right in holder.rights if right.category is not Category.STUDENT_50]
+        return _narrowed(holder, rights, holder.ages, [])
     if ride_class is RideClass.PURSE:
         named = ride.release.purse if ride.release is not None else None
-        purses = (p for p in holder.purses if p.product is not Product.STUDENT)
-        return Holder(purses=tuple(p for p in purses if named is None or p.key == named))
-    return Holder(holder.rights, holder.ages, tuple(p for p in holder.purses if p.product is Product.STUDENT))
+        purses = [p for p in holder.purses if p.product is not Product.STUDENT]
+        return _narrowed(holder, [], (), [p for p in purses if named is None or p.key == named])
+    passes = [purse for purse in holder.purses if purse.product is Product.STUDENT]
+    return _narrowed(holder, holder.rights, holder.ages, passes)
+
+
+def _narrowed(
+    holder: Holder, rights: Sequence[Right], ages: Sequence[AgeRight], purses: Sequence[Purse]
+) -> Holder:
+    """The holder with some of its rights and purses; most have nothing else."""
+    kept = (len(rights), len(ages), len(purses))
+    if kept == (len(holder.rights), len(holder.ages), len(holder.purses)):
+        return holder
+    return Holder(tuple(rights), tuple(ages), tuple(purses))
 
 
 def _half(holder: Holder, ride: Ride, usage: Usage, city: City, law: LawOfDay, fare: Cents) -> Judged:
     """A student's pass was given: a right that nobody repays takes the ride first, and the pass stays given."""
-    student = Holder(
-        tuple(right for right in holder.rights if right.category is Category.STUDENT_50),
-        purses=tuple(purse for purse in holder.purses if purse.product is Product.STUDENT),
+    student = _narrowed(
+        holder,
+        [right for right in holder.rights if right.category is Category.STUDENT_50],
+        (),
+        [purse for purse in holder.purses if purse.product is Product.STUDENT],
     )
-    unpaid = _unpaid_rights(holder, law)
+    unpaid = None if student is holder else _unpaid_rights(holder, law)
     if unpaid is not None:
         lower = decide(ride.tap, unpaid, usage, city)
         if isinstance(lower, Accepted):

@@ -6,8 +6,22 @@ from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.types.string import BytesBinaryDumper
-from sqlalchemy import BigInteger, Boolean, Integer, LargeBinary, String, Table, Uuid, insert
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Uuid,
+    any_,
+    cast,
+    insert,
+)
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.orm import Session
 
 from backoffice.persistence.base import Instant, WriteSession
 from validator.records.packing import to_micros
@@ -43,6 +57,14 @@ _POSTGRESQL_WIRE = Wire(to_micros(datetime(2000, 1, 1, tzinfo=UTC)), bytes)
 def wire_of(dialect: str) -> Wire:
     """The form of values for `insert_values`."""
     return _POSTGRESQL_WIRE if dialect == "postgresql" else _SQLITE_WIRE
+
+
+def one_of(session: Session, column: Any, values: Sequence[Any]) -> ColumnElement[bool]:
+    """Whether a column holds one of many values: on PostgreSQL one array, which costs less than so many parameters."""
+    on_postgresql = session.get_bind().dialect.name == "postgresql"
+    given = any_(cast(list(values), ARRAY(column.type)))
+    found: ColumnElement[bool] = column == given if on_postgresql else column.in_(values)
+    return found
 
 
 def insert_values(session: WriteSession, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
