@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from backoffice.adapters.hot_state import HotState
 from backoffice.adapters.journal_stream import START, read_streams, stream_place
+from backoffice.application.collector import no_search_for_cycles
 from backoffice.application.ingest_progress import Position
 from backoffice.application.ingest_write import JournalWriter
 from backoffice.application.publish import Law
@@ -100,7 +101,8 @@ class Rebuilder:
                 self._hot.restore_answers(answers)
             opened: dict[int, Position] = {}
             for number in sorted(shards):
-                self._restore_holders(session, number, holders.get(number, []), now)
+                with no_search_for_cycles():
+                    self._restore_holders(session, number, holders.get(number, []), now)
                 opened[number] = self._open(number)
                 progress(len(opened), len(shards))
         _log.warning("rebuild_ends", shards=len(shards))
@@ -175,8 +177,9 @@ class Rebuilder:
 def fold_shard(session: Session, number: int) -> dict[str, Usage]:
     """The usage of every holder of a shard that any row tells of: the fold of all effects in order of commit."""
     usages: dict[str, Usage] = {}
-    for holder, effects in _effects(session, number):
-        usages[holder] = fold(usages.get(holder) or Usage(), unpack_effects(effects))
+    nothing = Usage()
+    for holder, effects, *_ in _effects(session, number):
+        usages[holder] = fold(usages.get(holder, nothing), unpack_effects(effects))
     return usages
 
 
@@ -191,9 +194,8 @@ def _effects(session: Session, number: int) -> Iterator[Any]:
             )
         )
     ordered = union_all(*parts).order_by(literal_column("generation"), literal_column("commit_no"))
-    with session.execute(ordered.execution_options(yield_per=2_000)) as result:
-        for row in result:
-            yield row.holder, row.effects
+    with session.connection().execute(ordered.execution_options(yield_per=10_000)) as result:
+        yield from result
 
 
 def durable_records(session: Session) -> Iterator[tuple[tuple[str, int], DurableRecord]]:

@@ -25,7 +25,7 @@ CREATE UNLOGGED TABLE bench_shares (category text, ride_class text, effects byte
 {holders_sql}
 -- One row for each ride: n numbers them; rides of a holder lie on different days or hours, so none is a passback.
 CREATE UNLOGGED TABLE bench_rides AS
-  SELECT r.n, r.holder, s.category, s.ride_class, s.effects,
+  SELECT r.n, r.holder, s.category, s.ride_class, s.effects, COALESCE(p.shard, r.n % 64) AS shard,
          timestamptz '2026-03-01 00:00-03' + (r.ride % 31) * interval '1 day'
            + ({hours})[1 + (r.n * 7919 % 1000)] * interval '1 hour' + (r.n % 3599) * interval '1 second' AS at
   FROM (SELECT (h - 1) * {rides} + k AS n, h AS holder, k AS ride,
@@ -33,7 +33,7 @@ CREATE UNLOGGED TABLE bench_rides AS
         FROM generate_series(1, {holders}) h CROSS JOIN generate_series(1, {rides}) k
         UNION ALL
         SELECT {holders} * {rides} + c, NULL, c, 'FULL' FROM generate_series(1, {cash}) c) r
-  JOIN bench_shares s ON s.category = r.category;
+  JOIN bench_shares s ON s.category = r.category LEFT JOIN bench_homes p ON p.holder = r.holder;
 
 INSERT INTO boardings (month, device, epoch, seq, kind, boarding_id, digest, received_at, batch, occurred_at, dated_at,
     line, vehicle, medium, tendered_cents, holder, card_number, card_issue, revision, city_revision, reason, category,
@@ -44,15 +44,15 @@ INSERT INTO boardings (month, device, epoch, seq, kind, boarding_id, digest, rec
          CASE WHEN holder IS NULL THEN 'cash' ELSE 'card' END, CASE WHEN holder IS NULL THEN 500 END,
          CASE WHEN holder IS NOT NULL THEN substr(md5('h' || holder), 1, 16) END,
          10000000 + holder, CASE WHEN holder IS NOT NULL THEN 1 END, CASE WHEN holder IS NOT NULL THEN 1 END, 1, 'OK',
-         category, 450, 0, 0, 0, 0, 'TURN', effects, 0, n % 64, 1, n
+         category, 450, 0, 0, 0, 0, 'TURN', effects, 0, shard, 1, n
   FROM bench_rides;
 INSERT INTO releases (device, epoch, seq, boarding_id, digest, received_at, released, ride_class, online, holder, flags,
     shard, generation, commit_no)
   SELECT 'val-' || lpad((n % 400)::text, 4, '0'), 1, 2 * n + 1, md5('b' || n)::uuid, '\x01', at, true, ride_class, true,
-         CASE WHEN holder IS NOT NULL THEN substr(md5('h' || holder), 1, 16) END, 0, n % 64, 1, n
+         CASE WHEN holder IS NOT NULL THEN substr(md5('h' || holder), 1, 16) END, 0, shard, 1, n
   FROM bench_rides;
 INSERT INTO signed_heads (device, epoch, seq, head, signature, closing, received_at, verdict)
   SELECT id, 1, 2 * ({holders} * {rides} + {cash}) + 1, '\x01', '\x01', false, '2026-03-31 23:00-03', 'VALID' FROM devices;
 INSERT INTO shards (number, generation, commit_no, stream_id)
   SELECT n, 1, {holders} * {rides} + {cash}, '0-0' FROM generate_series(0, 63) n;
-DROP TABLE bench_rides, bench_shares;
+DROP TABLE bench_rides, bench_shares, bench_homes;
