@@ -13,11 +13,9 @@ from backoffice.application.register_fields import text_of
 from backoffice.application.staff import CityOffice
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.datings import DatingRow
-from backoffice.persistence.journal import BoardingRow, TapKeyRow
+from backoffice.persistence.journal import IS_UNDATED, BoardingRow, TapKeyRow
 from validator.domain.service_time import civil_date, month_of
 from validator.records.codes import Flag
-
-_IN_DOUBT = BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value) != 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ def boardings_in_doubt(session: Session, *, waiting_only: bool = True, most: int
     """Boardings in quarantine, oldest reception first; those that are dated already too if asked for."""
     rows = session.scalars(
         select(BoardingRow)
-        .where(_IN_DOUBT)
+        .where(IS_UNDATED)
         .order_by(BoardingRow.received_at, BoardingRow.device, BoardingRow.epoch, BoardingRow.seq)
     )
     found: list[Doubtful] = []
@@ -164,7 +162,7 @@ def _doubtful(session: Session, row: BoardingRow, dating: DatingRow | None) -> D
 def _neighbour(session: Session, row: BoardingRow, *, earlier: bool) -> datetime | None:
     """The instant of the nearest boarding of the device, by number, whose clock is not in doubt."""
     own = select(BoardingRow.dated_at).where(
-        BoardingRow.device == row.device, BoardingRow.epoch == row.epoch, ~_IN_DOUBT
+        BoardingRow.device == row.device, BoardingRow.epoch == row.epoch, ~IS_UNDATED
     )
     if earlier:
         own = own.where(BoardingRow.seq < row.seq).order_by(BoardingRow.seq.desc())

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from backoffice.application.date_boarding import datings_until
 from backoffice.persistence.bulk import one_of
-from backoffice.persistence.journal import AnnulmentRow, BoardingRow, ReleaseRow, TapKeyRow
+from backoffice.persistence.journal import IS_UNDATED, AnnulmentRow, BoardingRow, ReleaseRow, TapKeyRow
 from validator.domain.service_time import Month, month_bounds
 from validator.records.codes import Flag
 
@@ -177,9 +177,10 @@ class JournalMonth:
     def undated(self) -> list[JournalRow]:
         """The boardings without a believable instant that were received in the month, whatever month they name."""
         first, after = month_bounds(self.month)
-        flag = BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value) != 0
         received = [BoardingRow.received_at >= first, BoardingRow.received_at < after]
-        rows = self._read(self._statement([flag, *received, BoardingRow.received_at <= self._closed_at]))
+        rows = self._read(
+            self._statement([IS_UNDATED, *received, BoardingRow.received_at <= self._closed_at])
+        )
         return [row for row in rows if row.boarding_id not in self._datings]
 
     @cached_property

@@ -18,10 +18,13 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
     event,
+    literal,
+    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
 from backoffice.persistence.base import Base, BigId
+from validator.records.codes import Flag
 
 Digest = Annotated[bytes, mapped_column(LargeBinary(32))]
 Blob = Annotated[bytes, mapped_column(LargeBinary)]
@@ -31,6 +34,9 @@ Given = Annotated[str, mapped_column(Text)]
 """A text as a device or an operator gave it, of any length."""
 Big = Annotated[int, mapped_column(BigInteger)]
 MonthText = Annotated[str, mapped_column(String(7))]
+
+
+_UNDATED = text(f"(flags & {Flag.CLOCK_QUARANTINE.value}) <> 0")
 
 
 class ShardRow(Base):
@@ -131,8 +137,15 @@ class BoardingRow(Base):
     __table_args__ = (
         Index(None, "holder", "month"),
         Index(None, "shard", "generation", "commit_no"),
+        Index("ix_boardings_undated", "received_at", postgresql_where=_UNDATED, sqlite_where=_UNDATED),
         {"postgresql_partition_by": "LIST (month)"},
     )
+
+
+IS_UNDATED = BoardingRow.flags.bitwise_and(
+    literal(Flag.CLOCK_QUARANTINE.value, literal_execute=True)
+) != literal(0, literal_execute=True)
+"""A boarding whose instant is not believed; in numbers and not in parameters, so that the index of those is used."""
 
 
 class ReleaseRow(Base):

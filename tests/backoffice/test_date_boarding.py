@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from backoffice.application.date_boarding import boardings_in_doubt, date_boarding
 from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.application.staff import Staff, as_city
 from backoffice.persistence.base import reading, writing
 from backoffice.persistence.datings import DatingRow
-from backoffice.persistence.journal import BoardingRow
+from backoffice.persistence.journal import IS_UNDATED, BoardingRow
 from backoffice.persistence.users import Role
 from tests.backoffice.claims_city import CLOSING, QUARANTINED, ClaimsCity, at, make_claims_city
 from tests.backoffice.claims_month import close, close_rest, documents, excluded
@@ -199,3 +200,25 @@ def test_a_month_that_a_person_dated_a_boarding_into_is_closed_first(city: Claim
 
     close(city, Month("2026-02"))
     assert documents(close(city))["azul"]["totals"]["rides"] == 2
+
+
+def test_boardings_without_a_date_are_found_without_a_scan(city: ClaimsCity) -> None:
+    """An index holds them alone; a plan that does not see it reads every boarding that there ever was."""
+    word = {"sqlite": "EXPLAIN QUERY PLAN ", "postgresql": "EXPLAIN "}[city.engine.dialect.name]
+
+    def explained(
+        _connection: Any, _cursor: Any, statement: str, parameters: Any, *_others: Any
+    ) -> tuple[str, Any]:
+        return word + statement, parameters
+
+    with city.engine.connect() as connection:
+        if city.engine.dialect.name == "postgresql":
+            connection.exec_driver_sql("SET enable_seqscan = off")
+            connection.exec_driver_sql("SET enable_bitmapscan = off")
+        event.listen(connection, "before_cursor_execute", explained, retval=True)
+        plan = connection.execute(
+            select(BoardingRow.seq).where(IS_UNDATED, BoardingRow.received_at >= RECEIVED)
+        ).cursor.fetchall()
+
+    told = " ".join(str(row) for row in plan)
+    assert "ix_boardings_undated" in told or "received_at_idx" in told

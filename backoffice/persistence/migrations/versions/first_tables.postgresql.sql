@@ -85,6 +85,8 @@ CREATE INDEX ix_boardings_holder_month ON boardings (holder, month);
 
 CREATE INDEX ix_boardings_shard_generation_commit_no ON boardings (shard, generation, commit_no);
 
+CREATE INDEX ix_boardings_undated ON boardings (received_at) WHERE (flags & 16) <> 0;
+
 CREATE TABLE city (
 	id INTEGER NOT NULL,
 	revision INTEGER NOT NULL,
