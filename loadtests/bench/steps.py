@@ -34,7 +34,7 @@ from validator.records.city import view_city
 from validator.records.device_messages import TapMessage, digest_of
 from validator.records.keys import CITY, SHARDS, device_key, device_shard
 from validator.records.snapshot import unpack_device
-from validator.records.usage import pack_usage, unpack_usage
+from validator.records.usage import pack_usage_record, unpack_usage_record
 
 _TAPS = 400
 _IN_ONE_CALL = 16
@@ -112,8 +112,8 @@ def _alone(stage: Stage) -> None:
         ("a card's token, first sight", lambda text: CardReader().read(text), tokens),
         ("facts, keys and instants of the tap", bench.attempt, places),
         ("judge, decide and pack all that is written", bench.decide, bench.attempts),
-        ("  of it: usage from its bytes", unpack_usage, bench.usages),
-        ("  of it: usage to bytes", pack_usage, [unpack_usage(packed_) for packed_ in bench.usages]),
+        ("  of it: usage from its bytes", unpack_usage_record, bench.usages),
+        ("  of it: usage to bytes", pack_usage_record, [unpack_usage_record(u) for u in bench.usages]),
         ("answer to the device, encoded", lambda a: _encode(answer_to(a, "pt-BR")), bench.attempts),
         ("line of log", lambda a: boarding_line(a, 0.003), bench.attempts),
     ]

@@ -261,7 +261,7 @@ class Attempt:
             message.line,
             view.networks.get(message.line),
             message.vehicle,
-            _medium_of(message.medium),
+            CARD if type(message.medium) is CardMedium else _medium_of(message.medium),
             None if facts.continues is None else _continued(facts.continues, facts.dated_at, usage, view),
         )
 
@@ -320,9 +320,7 @@ class Attempt:
 
 
 def _medium_of(medium: object) -> Medium:
-    """The domain's medium of a message's."""
-    if type(medium) is CardMedium:
-        return CARD
+    """The domain's medium of a message's that is no card."""
     if type(medium) is CashMedium:
         return Medium(_CASH, None, Cents(medium.tendered_cents))
     if type(medium) is UidMedium:

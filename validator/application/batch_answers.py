@@ -16,9 +16,14 @@ from validator.records.snapshot import DurableRecord
 
 Verdict = Literal["billable", "statistical", "excluded"]
 
-_NOT_BILLABLE = (
+_NOT_BILLABLE = int(
     Flag.LINE_UNKNOWN | Flag.LINE_FOREIGN | Flag.VEHICLE_FOREIGN | Flag.CLOCK_QUARANTINE | Flag.REVOKED_DEVICE
 )
+# By name, since a batch has hundreds of items and asking an enum for a member is a call.
+_FAILED, _CONFLICT = Fate.FAILED, Fate.CONFLICT
+_ID_USED = REASONS[int(Reason.BOARDING_ID_CONFLICT)]
+_REJECTED = int(EntryKind.REJECTED)
+_OF_A_BOARDING = (Attempt, Citing)
 
 
 class BatchItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -53,21 +58,19 @@ def batch_answer(
     """The answer to a settled batch."""
     latest: dict[bytes, AnswerRecord] = {}
     for item in items:
-        if isinstance(item, Attempt | Citing) and item.answer is not None:
+        if isinstance(item, _OF_A_BOARDING) and item.answer is not None:
             latest[item.boarding] = item.answer
     answers = [_item_answer(item, seq, latest) for seq, item in enumerate(items, start=first_seq)]
     return BatchAnswer(epoch, answers, head_recorded, durable.durable_seq, durable.missing)
 
 
 def _item_answer(item: BatchItem, seq: int, latest: dict[bytes, AnswerRecord]) -> BatchItemAnswer:
-    if item.fate is Fate.FAILED:
+    if item.fate is _FAILED:
         return BatchItemAnswer(seq, False, retry=True)
-    if item.fate is Fate.CONFLICT:
-        return BatchItemAnswer(
-            seq, True, verdict="excluded", reason=REASONS[int(Reason.BOARDING_ID_CONFLICT)]
-        )
-    if not isinstance(item, Attempt | Citing):
-        if item.entry.kind == EntryKind.REJECTED:
+    if item.fate is _CONFLICT:
+        return BatchItemAnswer(seq, True, verdict="excluded", reason=_ID_USED)
+    if not isinstance(item, _OF_A_BOARDING):
+        if item.entry.kind == _REJECTED:
             return BatchItemAnswer(seq, True, verdict="excluded", note=item.entry.note)
         return BatchItemAnswer(seq, True)
     answer = latest.get(item.boarding) if item.answer is not None else None

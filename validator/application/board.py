@@ -14,6 +14,8 @@ from validator.application.tap_records import TapFacts
 from validator.records.device_messages import CardMedium, TapMessage, digest_of
 from validator.records.packing import to_micros
 
+_REPLAYED = Fate.REPLAYED
+
 
 async def board(
     raw: bytes,
@@ -136,6 +138,6 @@ def answer_to(attempt: Attempt, language: str) -> BoardingAnswer | RecordedAnswe
         boarding_id,
         attempt.answer,
         attempt.durable,
-        replayed=attempt.fate is Fate.REPLAYED,
+        replayed=attempt.fate is _REPLAYED,
         language=language,
     )

@@ -207,7 +207,7 @@ def _best_option(
 ) -> Decision:
     """Try the holder's options in the order of the law; the first whose conditions hold wins."""
     refusal: Reason | None = None
-    if _proves_rights(tap.medium, law):
+    if (holder.rights or holder.ages) and _proves_rights(tap.medium, law):
         for category in holder.rights_on(law):
             outcome = _by_right(category, tap, holder, usage, fare, city, law)
             if isinstance(outcome, Accepted):
@@ -286,9 +286,7 @@ def _by_purse(
     if tap.network is None:
         return Reason.LINE_UNKNOWN
     purse = _on_network(purses, tap.network)
-    if purse is None:
-        return Reason.NOT_VALID_ON_LINE
-    return _spend(purse, rule, usage, law, counts_cap=False)
+    return Reason.NOT_VALID_ON_LINE if purse is None else _spend(purse, rule, usage, law, counts_cap=False)
 
 
 def _on_network(purses: tuple[Purse, ...], network: Network) -> Purse | None:

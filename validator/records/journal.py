@@ -4,6 +4,7 @@ import msgspec
 from msgspec.structs import replace
 
 from validator.records.codes import EntryKind
+from validator.records.keys import SHARDS
 from validator.records.packing import Packed, RecordError, pack, unpack
 from validator.records.usage import EffectRecord, OwnEffect
 
@@ -162,6 +163,7 @@ class IdRecord(Packed, frozen=True):
 
 
 _REFUSAL = EntryKind.REFUSAL.value
+_HOMES = tuple(bytes((home,)) for home in range(SHARDS))
 _answer_decoder = msgspec.msgpack.Decoder(AnswerRecord)
 _entry_decoder = msgspec.msgpack.Decoder(JournalEntry)
 _head_decoder = msgspec.msgpack.Decoder(HeadRecord)
@@ -220,7 +222,7 @@ def unpack_head(data: bytes) -> HeadRecord:
 
 def pack_id(digest: bytes, home: int) -> bytes:
     """What stands under a boarding id, as bytes: digest and home shard, without a frame."""
-    return digest[:16] + bytes((home,))
+    return digest[:16] + _HOMES[home]
 
 
 def unpack_id(data: bytes) -> IdRecord:

@@ -24,6 +24,8 @@ DURABLE_SECONDS: Final = 24 * 3600
 """How long `id` and `seen` are kept after their sequence became durable, in seconds."""
 
 _TAGS = tuple(b"{s%d}:" % number for number in range(SHARDS))
+_SEEN = tuple(tag + b"seen:" for tag in _TAGS)
+_ID = tuple(tag + b"id:" for tag in _TAGS)
 
 
 def shard(identity: bytes) -> int:
@@ -63,7 +65,7 @@ def seen_key(home: int, boarding_id: UUID) -> bytes:
 
 def raw_seen_key(home: int, boarding_id: bytes) -> bytes:
     """The same of a boarding id's bytes."""
-    return _TAGS[home] + b"seen:" + boarding_id
+    return _SEEN[home] + boarding_id
 
 
 def id_key(boarding_id: UUID) -> bytes:
@@ -73,7 +75,7 @@ def id_key(boarding_id: UUID) -> bytes:
 
 def raw_id_key(boarding_id: bytes) -> bytes:
     """The same of a boarding id's bytes."""
-    return _TAGS[shard(boarding_id)] + b"id:" + boarding_id
+    return _ID[crc32(boarding_id) % SHARDS] + boarding_id
 
 
 def uid_shard(uid: bytes) -> int:
