@@ -4,10 +4,11 @@ Two addresses choose everything: without them the database is SQLite and Redis i
 folder; with them they are PostgreSQL and a Redis that somebody else runs.
 """
 
+import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -36,6 +37,22 @@ class Settings(BaseSettings):
     demo_clock_file: Path | None = Field(
         None, description="Só a demonstração define: o arquivo do seu relógio. Em serviço fica vazio."
     )
+
+    @field_validator("database_url")
+    @classmethod
+    def _known_database(cls, url: str | None) -> str | None:
+        if url is not None and not re.match(r"(postgresql(\+psycopg)?|sqlite)://", url):
+            raise ValueError("escreva o endereço do PostgreSQL, como postgresql://usuario@servidor/banco")
+        return url
+
+    @field_validator("redis_url")
+    @classmethod
+    def _known_redis(cls, url: str | None) -> str | None:
+        if url is not None and not re.match(r"(rediss?|unix)://", url):
+            raise ValueError(
+                "escreva o endereço do Redis, como redis://servidor:6379/0, rediss:// ou unix://"
+            )
+        return url
 
     @property
     def database(self) -> str:

@@ -19,11 +19,10 @@ from backoffice.application.errors import Invalid
 from backoffice.application.export_claim import export_claims
 from backoffice.application.inspect_claims import claim_of, list_claims, list_months
 from backoffice.application.journal_behind import JournalBehind, Patience, await_journal, refuse_unread
-from backoffice.application.register_fields import FIRST_YEAR
 from backoffice.application.reserved import refuse_step
 from backoffice.application.staff import CityOffice, ClaimReader, as_city, as_claim_reader
 from backoffice.bootstrap import Backoffice
-from backoffice.cli.acting import As, acting
+from backoffice.cli.acting import As, acting, parse_instant
 from backoffice.cli.console import err, out
 from backoffice.cli.processes import progress_bar, redis_of
 from backoffice.domain.amounts_in_words import decimal_comma, figures
@@ -63,8 +62,13 @@ def add_to(app: typer.Typer) -> None:
 def close(
     month: MonthArgument,
     at: Annotated[
-        str | None,
-        typer.Option("--at", metavar="INSTANTE", help="Instante do fechamento, com fuso; sem ele, agora."),
+        datetime | None,
+        typer.Option(
+            "--at",
+            parser=parse_instant,
+            metavar="INSTANTE",
+            help="Instante do fechamento, com fuso; sem ele, agora.",
+        ),
     ] = None,
     operator: OperatorOption = None,
     folder: OutOption = None,
@@ -183,14 +187,14 @@ def _await_journal(
             log(session, by, "month.close_incomplete", ("month", month), backoffice.clock(), detail)
 
 
-def _closing_instant(at: str | None, now: datetime) -> datetime:
+def _closing_instant(at: datetime | None, now: datetime) -> datetime:
     """The instant of closing: now, or an earlier one, so that the bytes can be repeated; a future one is a slip."""
-    if at is None:
-        return now
-    instant = _instant(at)
-    if instant > now:
-        raise Invalid(f"o instante {at} ainda não chegou; informe um que já passou, ou nenhum.")
-    return instant
+    if at is not None and at > now:
+        raise Invalid(
+            f"o instante {at.isoformat()} ainda não chegou; informe um que já passou, ou nenhum.",
+            f"{at.isoformat()} is in the future",
+        )
+    return at or now
 
 
 def _close(
@@ -270,16 +274,3 @@ def _month(text: str) -> Month:
         return parse_month(text)
     except ValueError:
         raise Invalid(f"a competência se escreve AAAA-MM, como 2026-03, e não {text!r}") from None
-
-
-def _instant(text: str) -> datetime:
-    wanted = "o instante se escreve com fuso, como 2026-04-05T12:00:00-03:00"
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError:
-        raise Invalid(f"{wanted}, e não {text!r}") from None
-    if instant.tzinfo is None:
-        raise Invalid(f"{wanted}; falta o fuso em {text!r}")
-    if instant.year < FIRST_YEAR:
-        raise Invalid(f"o ano {instant.year} está errado; confira o instante")
-    return instant

@@ -1,9 +1,11 @@
 """What the commands say on the terminal, and the failures that a person can repair."""
 
 from pathlib import Path
+from typing import Any
 
+from pydantic import ValidationError
 from rich.console import Console
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 
 from backoffice.adapters.city_keys import KeyMissing
 from backoffice.adapters.csv_rows import FileFault
@@ -11,6 +13,7 @@ from backoffice.adapters.embedded_redis import EmbeddedRedisError
 from backoffice.adapters.hot_state import EvictingRedis
 from backoffice.application.constraints import conflict_of
 from backoffice.application.errors import RegisterError
+from backoffice.application.field_words import field_fault
 from backoffice.application.ingest import OtherDatabase
 from backoffice.bootstrap import DatabaseOutdated
 from validator.domain.fares import FareError
@@ -28,6 +31,10 @@ PROBLEMS = (
     EvictingRedis,
     OperationalError,
     IntegrityError,
+    DataError,
+    OverflowError,
+    ValidationError,
+    OSError,
 )
 """Errors that are the world's and not the program's: one line on the terminal, exit code 1."""
 
@@ -46,8 +53,23 @@ def say_problem(problem: BaseException) -> None:
         )
     elif isinstance(problem, IntegrityError):
         err.print(f"erro: {conflict_of(problem)}", soft_wrap=True)
+    elif isinstance(problem, DataError | OverflowError):
+        err.print("erro: um dos números é grande demais para o registro; confira o que foi digitado")
+    elif isinstance(problem, ValidationError):
+        for fault in problem.errors():
+            err.print(f"erro: {_setting_fault(fault)}", soft_wrap=True)
+    elif isinstance(problem, OSError):
+        err.print(f"erro: não foi possível usar {problem.filename}: {problem.strerror}", soft_wrap=True)
     else:
         err.print(f"erro: {problem}", soft_wrap=True)
+
+
+def _setting_fault(fault: Any) -> str:
+    """What is wrong with a setting; never its value, since an address may hold a password."""
+    name = "_".join(str(part) for part in fault["loc"]).upper()
+    context = fault.get("ctx", {})
+    said = str(context["error"]) if fault["type"] == "value_error" else field_fault(fault["type"], context)
+    return f"CATRACA_{name}: {said} (veja docs/operating.md)"
 
 
 def existing(path: Path) -> Path:
