@@ -3,17 +3,19 @@
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from tests.onboard.conftest import Bus
+from tests.onboard.conftest import Bus, make_bus
 from tests.onboard.fleet import RedisGet, build, fetch
 from tests.validator.seeded_city import FOREVER, SeededCard, SeededCity, elder, prepaid, student
+from tests.validator.served import served
 from validator.domain.holder import Holder
 from validator.domain.rights import Right
 from validator.domain.vocabulary import Category
 from validator.records.chip_uid import listed_uid
-from validator.records.codes import CardState
+from validator.records.codes import CardState, EntryKind
 
 pytestmark = pytest.mark.hot_state
 
@@ -125,3 +127,28 @@ def test_the_disk_of_a_stolen_device_has_no_uid(alone: Bus):
         assert all(bytes.fromhex(uid) not in data for uid in UIDS.values())
         assert all(uid.encode() not in data for uid in UIDS.values())
     assert alone.parts.store.chip(listed_uid(bytes.fromhex(UIDS[PAYER]))) == PAYER
+
+
+def test_a_ride_on_a_chip_without_a_network_is_paid_from_the_purse_when_it_is_uploaded(
+    city: SeededCity, redis_url: str, tmp_path: Path
+):
+    city.device()
+    with served(redis_url, tmp_path) as address:
+        bus = make_bus(tmp_path / "bus", address)
+        give_list(city, redis_url, bus)
+        said = [bus.tap(UIDS[hot_id]) for hot_id in (PAYER, STUDENT, LOST)]
+        bus.go_online()
+        bus.parts.uplink.upload_all()
+        online = bus.tap(UIDS[PAYER])
+        bus.stop()
+
+    assert [(shown.released, shown.mode) for shown in said] == [
+        (True, "offline"),
+        (False, "offline"),
+        (False, "offline"),
+    ]
+    assert (online.display, online.mode) == ("PASSE 0 RESTAM", "online")
+    assert city.usage(PAYER).used == {"PREPAID": 2}
+    assert city.usage(STUDENT).used == city.usage(LOST).used == {}
+    flags = [entry.flags for entry in city.journal() if entry.kind == EntryKind.RELEASE]
+    assert flags == [0, 0, 0], "device and service agree"

@@ -26,7 +26,13 @@ from validator.records.keys import (
     uid_shard,
     usage_key,
 )
-from validator.records.snapshot import UidHolderRecord, pack_uid_holder
+from validator.records.snapshot import (
+    HolderRecord,
+    UidHolderRecord,
+    pack_holder,
+    pack_uid_holder,
+    purse_records,
+)
 
 pytestmark = pytest.mark.hot_state
 
@@ -224,6 +230,43 @@ async def test_a_holder_who_is_lost_is_never_taken_for_nobody(
 
     assert answer.status_code == 503
     assert answer.json()["type"] == f"urn:catraca:problem:{slug}"
+
+
+async def test_while_a_chip_changes_hands_every_tap_has_one_answer_and_one_effect(
+    city: SeededCity, service: Service
+):
+    """Each tap is posted three times at once while the chip goes back and forth between two shards."""
+    device = city.device()
+    city.holder(ONE, prepaid(200))
+    city.holder(TWO, prepaid(200))
+    taps = [device.tap(n, CHIP) for n in range(1, 61)]
+
+    async def change_hands() -> None:
+        for turn in range(1, 40):
+            giver, taker = (ONE, TWO) if turn % 2 else (TWO, ONE)
+            for holder, chips in ((giver, ()), (taker, (SeededCard(taker).chip(UID),))):
+                record = HolderRecord(
+                    purses=purse_records(prepaid(200)), cards=(SeededCard(holder).record(),), uids=chips
+                )
+                city.redis.set(holder_key(holder), pack_holder(record, turn))
+                await asyncio.sleep(0)
+            city.redis.set(uid_key(bytes.fromhex(UID)), pack_uid_holder(UidHolderRecord(taker), turn))
+            await asyncio.sleep(0.002)
+
+    async def post(raw: bytes) -> list[str]:
+        answers = await asyncio.gather(*(service.board(device, raw) for _ in range(3)))
+        return [answer.json()["reason"]["name"] for answer in answers]
+
+    said, _ = await asyncio.gather(asyncio.gather(*(post(raw) for raw in taps)), change_hands())
+
+    assert all(len(set(names)) == 1 for names in said)
+    accepted = sum(names[0] == "OK" for names in said)
+    used = [city.usage(holder).used.get("PREPAID", 0) for holder in (ONE, TWO)]
+    assert sum(used) == accepted
+    entries = [entry for entry in city.journal() if entry.reason == 0]
+    assert [sum(entry.holder == holder for entry in entries) for holder in (ONE, TWO)] == used
+    assert len(city.journal()) == len(taps)
+    assert {names[0] for names in said} <= {"OK", "CARD_UNKNOWN"}
 
 
 # In a batch
