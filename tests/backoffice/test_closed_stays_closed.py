@@ -9,10 +9,9 @@ import pytest
 from sqlalchemy import insert, text
 from sqlalchemy.exc import IntegrityError
 
-from backoffice.application.close_month import close_late
 from backoffice.persistence.base import Base, reading, writing
-from tests.backoffice.claims_city import BOOK, CLOSING, ClaimsCity, at, make_claims_city
-from tests.backoffice.claims_month import MARCH, a_month, close, documents
+from tests.backoffice.claims_city import CLOSING, ClaimsCity, at, make_claims_city
+from tests.backoffice.claims_month import a_month, close, close_rest, documents
 
 AFTER = CLOSING + timedelta(days=3)
 
@@ -41,7 +40,7 @@ def test_a_fare_that_reaches_back_into_a_closed_month_bills_nothing_again(
 
     city.register("fares", id=3, network="URBAN", act_id=1, recorded_at=AFTER, **fare)
     again = close(city, when=AFTER + timedelta(days=1))
-    late = close_late(city.engine, BOOK, MARCH, at=AFTER + timedelta(days=1), by="clerk")
+    late = close_rest(city, AFTER + timedelta(days=1))
 
     assert [claim.document for claim in again.claims] == [claim.document for claim in closed.claims]
     assert late is None
@@ -60,7 +59,7 @@ def test_a_late_ride_has_the_fare_that_its_day_has_now(city: ClaimsCity):
     city.tap(at("2026-03-11 07:00"), received=AFTER, **free)
     city.store()
 
-    late = close_late(city.engine, BOOK, MARCH, at=AFTER + timedelta(days=1), by="clerk")
+    late = close_rest(city, AFTER + timedelta(days=1))
 
     assert late is not None
     assert first["totals"]["total_cents"] == 450
