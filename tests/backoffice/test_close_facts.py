@@ -339,3 +339,16 @@ def test_turning_and_not_turning_rides_are_counted_by_line(city: ClaimsCity) -> 
     city.tap(at("2026-03-10 08:11"), medium="key", keyed="CHILD", category="CHILD", ride_class="FREE")
 
     assert closed(city)["turnstile"] == [{"line": "101", "turned": 2, "not_turned": 1}]
+
+
+def test_a_right_is_never_billed_on_a_chip(city: ClaimsCity) -> None:
+    pupil = city.student()
+    teacher = city.holder(("TEACHER", "2020-02-01", None), birth=date(1980, 3, 1))
+    city.tap(at("2026-03-10 07:00"), holder=pupil)
+    city.tap(at("2026-03-10 08:00"), holder=pupil, medium="uid", offline=True)
+    city.tap(at("2026-03-10 09:00"), holder=teacher, medium="uid", offline=True, ride_class="FREE")
+
+    document = closed(city)
+
+    assert document["totals"]["total_cents"] == 225
+    assert excluded(document) == {"NO_PASSES": 1, "NO_RIGHT": 1}
