@@ -85,6 +85,7 @@ def create_app(
         gauges=gauges,
         log=log,
         max_taps=settings.max_taps_in_flight,
+        max_wait_s=settings.max_wait_ms / 1000,
         max_batches=settings.max_batches_in_flight,
         body_timeout_s=settings.body_timeout_ms / 1000,
     )

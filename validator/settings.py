@@ -34,6 +34,12 @@ class Settings(BaseSettings):
     max_taps_in_flight: int = Field(
         512, ge=1, le=100_000, description="Toques em andamento em cada processo; além deles, 503 na hora."
     )
+    max_wait_ms: int = Field(
+        150,
+        ge=10,
+        le=60_000,
+        description="Enquanto um toque esperar mais que isto, em milissegundos, os novos recebem 503 na hora.",
+    )
     max_batches_in_flight: int = Field(
         8, ge=1, le=1_000, description="Lotes em andamento em cada processo; além deles, 503 na hora."
     )

@@ -7,6 +7,8 @@ import pytest
 
 from tests.validator.conftest import running_service
 from tests.validator.seeded_city import SeededCity, iso, prepaid
+from validator.api.admission import Admission
+from validator.application.errors import Overloaded
 
 pytestmark = pytest.mark.hot_state
 
@@ -83,3 +85,34 @@ async def test_the_body_of_a_batch_is_read_from_a_known_device_only(city: Seeded
         )
 
     assert (answer.status_code, read) == (401, [])
+
+
+async def test_a_device_that_floods_leaves_places_to_others(city: SeededCity, redis_url: str):
+    """Once half of the places are taken, no device holds more than an eighth of them."""
+    flood, quiet = city.device(), city.device("val-2")
+    card = city.holder(HOLDER, prepaid(passes=200))
+    async with running_service(redis_url, max_taps_in_flight=16) as service:
+        await service.board(flood, flood.tap(1, card.medium))
+        await service.board(quiet, quiet.tap(101, card.medium))
+
+        flooded, heard = await asyncio.gather(
+            asyncio.gather(*[service.board(flood, flood.tap(n, card.medium)) for n in range(2, 42)]),
+            asyncio.gather(*[service.board(quiet, quiet.tap(n, card.medium)) for n in range(102, 104)]),
+        )
+
+    assert [answer.status_code for answer in heard] == [200, 200]
+    assert [answer.status_code for answer in flooded].count(200) == 8
+
+
+def test_nobody_is_taken_on_while_one_waits_for_too_long():
+    admission = Admission(100, 0.15)
+    admission.enter(b"a", 10.0)
+    admission.enter(b"b", 10.1)
+
+    admission.check(10.15)
+    with pytest.raises(Overloaded):
+        admission.check(10.16)
+    admission.leave(b"a")
+    admission.check(10.16)
+
+    assert admission.in_flight == 1

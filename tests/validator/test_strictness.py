@@ -354,3 +354,13 @@ async def test_a_number_as_time_is_told_to_be_an_iso_text(city: SeededCity, serv
     problem = (await service.board(device, body, accept_language="en")).json()
 
     assert "ISO 8601" in problem["detail"]
+
+
+async def test_an_escaped_slash_parts_no_address(city: SeededCity, service: Service):
+    """`/v1/boardings%2Fbatch` is no address of ours: a proxy that reads it otherwise must not be fooled."""
+    device = city.device()
+
+    answer = await service.post(device, "/v1/boardings%2Fbatch", device.batch())
+
+    assert answer.status_code == 404
+    assert city.redis.keys("*journal") == []

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from validator.api.admission import Admission
 from validator.domain.reasons import Reason
 
 BOUNDS_S = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
@@ -17,7 +18,7 @@ class Counts:
     Attributes:
         results: Boardings by what became of them and reason.
         problems: Problem documents by status.
-        in_flight: Taps in flight.
+        admission: Knows the taps in flight.
         batches_in_flight: Batches in flight.
         batch_items: Items of batches by verdict.
     """
@@ -26,7 +27,7 @@ class Counts:
         self.results: dict[tuple[str, int], int] = {}
         self.problems: dict[tuple[str, int], int] = {}
         self.batch_items: dict[str, int] = {}
-        self.in_flight = 0
+        self.admission: Admission | None = None
         self.batches_in_flight = 0
         self._buckets = [0] * (len(BOUNDS_S) + 1)
         self._seconds = 0.0
@@ -89,7 +90,8 @@ class CountsCollector:
         yield HistogramMetricFamily(
             "catraca_boarding_seconds", "Time to answer a single tap.", buckets=buckets, sum_value=seconds
         )
-        yield GaugeMetricFamily("catraca_taps_in_flight", "Taps in flight.", counts.in_flight)
+        in_flight = 0 if counts.admission is None else counts.admission.in_flight
+        yield GaugeMetricFamily("catraca_taps_in_flight", "Taps in flight.", in_flight)
         yield GaugeMetricFamily("catraca_batches_in_flight", "Batches in flight.", counts.batches_in_flight)
         for name, value in self._gauges().items():
             yield GaugeMetricFamily(f"catraca_{name}", name.replace("_", " "), value)

@@ -8,6 +8,7 @@ import msgspec
 import structlog
 from fastapi import FastAPI
 
+from validator.api.admission import Admission
 from validator.api.canonical_lines import AnnulLine, BatchLine, boarding_line
 from validator.api.counts import Counts
 from validator.api.problems import Headers, RequestRefused, language_of, refusal_of
@@ -23,9 +24,9 @@ from validator.application.reading import read_boarding_id
 from validator.application.service import Service
 from validator.records.device_messages import MAX_BATCH_BYTES, MAX_TAP_BYTES
 
-BOARDINGS = "/v1/boardings"
-BATCH = "/v1/boardings/batch"
-_ANNUL_START, _ANNUL_END = "/v1/boardings/", "/annul"
+BOARDINGS = b"/v1/boardings"
+BATCH = b"/v1/boardings/batch"
+_ANNUL_START, _ANNUL_END = b"/v1/boardings/", b"/annul"
 _BODIES_A_BATCH = 8
 """Bodies of batches that may be on their way for each batch under way: it bounds the memory that they hold."""
 
@@ -34,6 +35,7 @@ _encode = msgspec.json.Encoder().encode
 _JSON = (b"content-type", b"application/json")
 
 _Handler = Callable[[Scope, Receive, Head, str], Awaitable[bytes]]
+_Route = tuple[str, _Handler]
 
 
 class HotPath:
@@ -47,42 +49,52 @@ class HotPath:
         self._service = service
         self._counts = counts
         self._reading = 0
+        self._admission = counts.admission = Admission(service.max_taps, service.max_wait_s)
+        self._routes: dict[bytes, _Route] = {
+            BOARDINGS: ("single", self._single),
+            BATCH: ("batch", self._batch),
+        }
+        self._annulments: _Route = ("annul", self._annul)
         self.behind = behind
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One ASGI connection."""
-        if scope["type"] == "http":
-            path: str = scope["path"]
-            if path == BOARDINGS:
-                await self._answer("single", self._single, scope, receive, send)
-                return
-            if path == BATCH:
-                await self._answer("batch", self._batch, scope, receive, send)
-                return
-            if path.startswith(_ANNUL_START) and path.endswith(_ANNUL_END) and path.count("/") == 4:
-                await self._answer("annul", self._annul, scope, receive, send)
-                return
-        await self.behind(scope, receive, send)
-
-    async def _answer(
-        self, route: str, handler: _Handler, scope: Scope, receive: Receive, send: Send
-    ) -> None:
+        route = self._route_of(scope)
+        if route is None:
+            await self.behind(scope, receive, send)
+            return
+        name, handler = route
         head = Head(scope["headers"])
-        language = language_of(head.language)
+        language = "pt-BR" if head.language is None else language_of(head.language)
         try:
             body = await handler(scope, receive, head, language)
         except Gone:
             return
         except (BoardingError, RequestRefused) as error:
-            await self._refuse(send, error, language, route)
+            await self._refuse(send, error, language, name)
             return
         except Exception as error:  # noqa: BLE001 - the device gets a problem document, and the log the cause
-            _log.exception("request_failed", route=route)
-            await self._refuse(send, error, language, route)
+            _log.exception("request_failed", route=name)
+            await self._refuse(send, error, language, name)
             return
         headers: Headers = [_JSON, (b"content-length", b"%d" % len(body))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+    def _route_of(self, scope: Scope) -> _Route | None:
+        """By the path as it was sent: `%2F` parts no segments."""
+        if scope["type"] != "http":
+            return None
+        path: bytes = scope.get("raw_path") or scope["path"].encode()
+        route = self._routes.get(path)
+        if (
+            route is None
+            and path.startswith(_ANNUL_START)
+            and path.endswith(_ANNUL_END)
+            and path.count(b"/") == 4
+        ):
+            return self._annulments
+        return route
 
     async def _refuse(self, send: Send, error: Exception, language: str, route: str) -> None:
         refusal = refusal_of(error, language)
@@ -91,17 +103,16 @@ class HotPath:
         await send({"type": "http.response.body", "body": refusal.body})
 
     async def _single(self, scope: Scope, receive: Receive, head: Head, language: str) -> bytes:
+        service, admission, sender = self._service, self._admission, head.authorization
         began = perf_counter()
-        service, counts = self._service, self._counts
+        admission.check(began)
         head.check(scope["method"], MAX_TAP_BYTES)
         raw = await read_body(receive, MAX_TAP_BYTES, service.body_timeout_s)
-        counts.in_flight += 1  # only now: whoever sends slowly takes no place from others
+        admission.enter(sender, perf_counter())
         try:
-            if counts.in_flight > service.max_taps:
-                raise Overloaded
             attempt = await board(
                 raw,
-                head.authorization,
+                sender,
                 sent_at=_sent_at(head),
                 received_at=service.clock(),
                 hot=service.hot,
@@ -109,9 +120,9 @@ class HotPath:
                 desk=service.desk,
             )
         finally:
-            counts.in_flight -= 1
+            admission.leave(sender)
         seconds = perf_counter() - began
-        counts.answered(attempt.fate, -1 if attempt.answer is None else attempt.answer.reason, seconds)
+        self._counts.answered(attempt.fate, -1 if attempt.answer is None else attempt.answer.reason, seconds)
         if service.log is not None:
             service.log(boarding_line(attempt, seconds))
         return _encode(answer_to(attempt, language))
@@ -170,26 +181,25 @@ class HotPath:
 
     async def _annul(self, scope: Scope, receive: Receive, head: Head, language: str) -> bytes:
         began = perf_counter()
-        service, counts = self._service, self._counts
+        service, admission, sender = self._service, self._admission, head.authorization
+        admission.check(began)
         head.check(scope["method"], MAX_TAP_BYTES)
         raw = await read_body(receive, MAX_TAP_BYTES, service.body_timeout_s)
-        counts.in_flight += 1
+        admission.enter(sender, perf_counter())
         try:
-            if counts.in_flight > service.max_taps:
-                raise Overloaded
             _sent_at(head)
             boarding = read_boarding_id(scope["path"][len(_ANNUL_START) : -len(_ANNUL_END)])
             item = await annul(
                 boarding,
                 raw,
-                head.authorization,
+                sender,
                 received_at=service.clock(),
                 hot=service.hot,
                 gate=service.gate,
                 desk=service.desk,
             )
         finally:
-            counts.in_flight -= 1
+            admission.leave(sender)
         outcome: AnnulOutcome = "refused" if item.refused else "annulled"
         if item.fate is Fate.RECORDED:
             outcome = "recorded"

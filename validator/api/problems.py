@@ -1,6 +1,7 @@
 """Problem documents (RFC 9457), in Portuguese or English: what happened, and what to send instead."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 
 import msgspec
@@ -109,6 +110,8 @@ def refusal_of(error: Exception, language: str) -> Refusal:
     if isinstance(error, RequestRefused):
         headers = [(b"allow", error.allow.encode())] if error.allow else []
         return _refusal(int(error.status), error.slug, error.titles, error.details, headers, language)
+    if isinstance(error, NotServed):
+        return _not_served(error.slug, error.pt, error.en, error.retry_after_s, language)
     if not isinstance(error, BoardingError):
         return _refusal(500, "internal", _TITLES["internal"], _INTERNAL, [], language)
     headers = []
@@ -121,10 +124,15 @@ def refusal_of(error: Exception, language: str) -> Refusal:
         status, headers = 401, [(b"www-authenticate", b'Bearer realm="catraca"')]
     elif isinstance(error, BoardingIdConflict):
         status, reason = 409, REASONS[error.reason]
-    elif isinstance(error, NotServed):
-        status, headers = 503, [(b"retry-after", b"%d" % error.retry_after_s)]
     details = (error.pt, error.en)
     return _refusal(status, error.slug, _TITLES[error.slug], details, headers, language, field, reason)
+
+
+@lru_cache(maxsize=256)
+def _not_served(slug: str, pt: str, en: str, retry_after_s: int, language: str) -> Refusal:
+    """Made once for each error: an overload is when there is least time to write the same document again."""
+    headers = [(b"retry-after", b"%d" % retry_after_s)]
+    return _refusal(503, slug, _TITLES[slug], (pt, en), headers, language)
 
 
 def _refusal(

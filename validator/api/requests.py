@@ -26,23 +26,13 @@ class Head:
     __slots__ = ("authorization", "content_type", "encoding", "language", "length", "sent_at")
 
     def __init__(self, headers: list[tuple[bytes, bytes]]) -> None:
-        self.authorization = self.content_type = self.encoding = b""
-        self.sent_at: bytes | None = None
-        self.language: bytes | None = None
-        self.length: bytes | None = None
-        for name, value in headers:
-            if name == b"authorization":
-                self.authorization = value
-            elif name == b"content-type":
-                self.content_type = value
-            elif name == b"catraca-sent-at":
-                self.sent_at = value
-            elif name == b"accept-language":
-                self.language = value
-            elif name == b"content-length":
-                self.length = value
-            elif name == b"content-encoding":
-                self.encoding = value
+        said = dict(headers).get
+        self.authorization = said(b"authorization", b"")
+        self.content_type = said(b"content-type", b"")
+        self.encoding = said(b"content-encoding", b"")
+        self.sent_at = said(b"catraca-sent-at")
+        self.language = said(b"accept-language")
+        self.length = said(b"content-length")
 
     @property
     def device_id(self) -> str:
@@ -108,7 +98,7 @@ def too_large(limit: int) -> RequestRefused:
 
 
 async def read_body(receive: Receive, limit: int, timeout_s: float) -> bytes:
-    """The whole body.
+    """The whole body; that of a tap nearly always came with its headers.
 
     Raises:
         RequestRefused: over the limit, or too slow.
@@ -120,6 +110,10 @@ async def read_body(receive: Receive, limit: int, timeout_s: float) -> bytes:
         if len(body) > limit:
             raise too_large(limit)
         return body
+    return await _read_slow_body(message, receive, limit, timeout_s)
+
+
+async def _read_slow_body(message: Message, receive: Receive, limit: int, timeout_s: float) -> bytes:
     parts: list[bytes] = []
     size = 0
     try:

@@ -29,6 +29,7 @@ class Service:
         gauges: Numbers for the metrics page, by name.
         log: Takes the canonical line of each boarding; None for none.
         max_taps: Taps in flight that are taken on.
+        max_wait_s: No tap is taken on while one waits for longer, in seconds.
         max_batches: Batches in flight that are taken on.
         body_timeout_s: Longest wait for the body of a request.
     """
@@ -41,5 +42,6 @@ class Service:
     gauges: Callable[[], Mapping[str, float]] = field(default=dict)
     log: Callable[[bytes], None] | None = None
     max_taps: int = 512
+    max_wait_s: float = 0.15
     max_batches: int = 8
     body_timeout_s: float = 10.0
