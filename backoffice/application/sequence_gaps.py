@@ -64,7 +64,7 @@ def declare_lost(
     """
     if not 1 <= first <= last or last - first >= MAX_DECLARED:
         raise ValueError(f"a range of 1 to {MAX_DECLARED} sequences is needed, not {first} to {last}")
-    _lock_epoch(session, device, epoch)
+    lock_epoch(session, device, epoch)
     state = session.get_one(DeviceEpochRow, (device, epoch), populate_existing=True)
     ranges = load_ranges(session, device, epoch, durable_seq=state.durable_seq)
     lost = [seq for seq in range(first, last + 1) if ranges.add(seq)]
@@ -78,7 +78,8 @@ def declare_lost(
     return len(lost)
 
 
-def _lock_epoch(session: WriteSession, device: str, epoch: int) -> None:
+def lock_epoch(session: WriteSession, device: str, epoch: int) -> None:
+    """Hold what SQL knows of an epoch until the transaction ends; its row is made where there is none."""
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     empty = {
         "device": device,

@@ -1,4 +1,4 @@
-"""Commands of the devices' journals: what is missing, and the declaration that it is lost."""
+"""Commands of the devices' journals: what is missing or false, and what a person declares about it."""
 
 import typer
 from sqlalchemy import select
@@ -6,6 +6,7 @@ from sqlalchemy import select
 from backoffice.application.changes import log
 from backoffice.application.errors import Invalid
 from backoffice.application.sequence_gaps import declare_lost, missing_ranges
+from backoffice.application.settle_chain import settle_chain
 from backoffice.application.staff import as_city, as_reader
 from backoffice.cli.acting import As, acting
 from backoffice.cli.console import out
@@ -49,3 +50,12 @@ def lost(device: str, epoch: int, first: int, last: int, login: As = None) -> No
             raise Invalid(f"intervalo de {first} a {last}: {error}") from error
         log(now.session, office, "journal.lost", ("device", device), now.at, f"epoch={epoch} {first}-{last}")
         out.print(f"validador {device}, época {epoch}: {count} sequências declaradas perdidas")
+
+
+@_journal.command("settle")
+def settle(device: str, epoch: int, reason: str, login: As = None) -> None:
+    """Resolve um fecho assinado que os registros contradizem, com o motivo; um fecho verdadeiro já o cobre."""
+    with acting(login) as now:
+        count = settle_chain(now.session, as_city(now.by), now.at, device=device, epoch=epoch, reason=reason)
+        heads = "1 fecho falso resolvido" if count == 1 else f"{count} fechos falsos resolvidos"
+        out.print(f"validador {device}, época {epoch}: {heads}")

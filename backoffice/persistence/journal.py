@@ -278,7 +278,8 @@ class SignedHeadRow(Base):
     Attributes:
         seq: Covers the entries of the epoch up to this sequence.
         verdict: `WAITING` for entries that are still missing, `VALID`, `RESTARTED` (valid signature, first head after
-            a declared loss), `BROKEN` (the rows give another chain) or `BAD_SIGNATURE`.
+            a declared loss), `BROKEN` (the rows give another chain), `SETTLED` (broken, and a person said
+            why, once a valid head covered the same entries) or `BAD_SIGNATURE`.
         closing: Whether the epoch ends with it.
     """
 
@@ -305,7 +306,7 @@ class DeviceEpochRow(Base):
         top_seq: Highest sequence that is a row; those in between that are none are missing.
         covered_seq: Highest sequence of a valid signed head: boardings above it are not billable yet.
         chain_head: The chain's value at `covered_seq`.
-        broken: Whether a head was found that the rows contradict.
+        broken: Whether a head was found that the rows contradict and nobody has settled.
         closed: Whether a valid closing head has come; without it the epoch's tail is unknown.
     """
 

@@ -28,12 +28,13 @@ pytestmark = pytest.mark.hot_state
 
 
 def register_device(engine: Engine, device: str) -> None:
+    """A device with its key; it is the first operator's."""
     with writing(engine) as session:
-        session.add(
-            OperatorRow(
-                id=1, code="azul", name="Azul", kind=OperatorKind.COMPANY, recorded_at=NOW, document=None
+        if session.get(OperatorRow, 1) is None:
+            kind = OperatorKind.COMPANY
+            session.add(
+                OperatorRow(id=1, code="azul", name="Azul", kind=kind, recorded_at=NOW, document=None)
             )
-        )
         session.flush()
         session.add(DeviceRow(id=device, operator_id=1, revision=1, published_revision=0, recorded_at=NOW))
         session.flush()
