@@ -5,7 +5,7 @@ from datetime import date, datetime
 from fastapi import APIRouter
 
 from backoffice.api.dependencies import ByApprover, ByPersonReader, ByRegistrar, Now, Parts, Reads, Writes
-from backoffice.api.wire import Count, Day, Number, RecordId, Sent, Shown, Text
+from backoffice.api.wire import Count, Day, Flag, Number, RecordId, Sent, Shown, Text
 from backoffice.application.inspect_register import find_holders, look_at_holder, pending_requests
 from backoffice.application.register_deaths import record_death, withdraw_death
 from backoffice.application.register_holders import (
@@ -43,6 +43,8 @@ class PersonSent(Sent):
     guardian_cpf: Text | None = None
     address: Text | None = None
     phone: Text | None = None
+    namesake: Flag = False
+    """Whether the desk has made sure that a holder of this name and birth date is somebody else."""
 
     def person(self) -> Person:
         """What the use cases take."""

@@ -43,6 +43,7 @@ class Person:
         guardian_cpf: The guardian's CPF; several children may name the same.
         address: Where the person lives, for the declared need.
         phone: How to reach the person.
+        namesake: Whether the desk has made sure that a holder of this name and birth date is somebody else.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Person:
     guardian_cpf: str | None = None
     address: str | None = None
     phone: str | None = None
+    namesake: bool = False
 
 
 def register_holder(
@@ -62,10 +64,13 @@ def register_holder(
 
     Raises:
         Invalid: a field is wrong, or a minor has nobody to act for it.
-        Conflict: the CPF is the own of a holder who is registered already.
+        Conflict: the CPF is the own of a holder who is registered already, or a holder has this name and birth date
+            and nothing says that it is somebody else.
         NotFound: no such guardian.
     """
     fields = _checked(session, person, at)
+    if not person.namesake:
+        _refuse_known(session, str(fields["search_name"]), fields["cpf"], person.birth_date)
     holder = HolderRow(hot_id=chance.hot_id(), revision=1, published_revision=0, created_at=at)
     session.add(holder)
     session.flush()
@@ -83,6 +88,22 @@ def register_holder(
     publish_later(session, OutboxKind.HOLDER, str(holder.id), at)
     log(session, by, "holder.register", ("holder", holder.id), at)
     return holder
+
+
+def _refuse_known(session: Session, name: str, cpf: str | int | None, birth_date: date | None) -> None:
+    """Refuse a second record of one person, such as a pupil without CPF whom a second school registers."""
+    if birth_date is None:
+        return
+    same_name = select(PersonRow.holder_id, PersonRow.cpf).where(PersonRow.search_name == name)
+    for holder_id, known_cpf in session.execute(same_name.order_by(PersonRow.holder_id)).all():
+        other_cpf = cpf is not None and known_cpf is not None and cpf != known_cpf
+        if not other_cpf and life_of(session, holder_id).birth_date == birth_date:
+            raise Conflict(
+                f"o titular {holder_id} tem este nome e esta data de nascimento; abra o cadastro dele e registre ali a "
+                "matrícula ou o direito; se for outra pessoa, confirme que é homônima (namesake)",
+                f"holder {holder_id} has this name and birth date; use that record, or confirm a namesake",
+                code="PERSON_KNOWN",
+            )
 
 
 def change_person(

@@ -74,10 +74,14 @@ def add_holder(
     guardian_cpf: Annotated[str | None, typer.Option(help="CPF do responsável.")] = None,
     address: Annotated[str | None, typer.Option(help="Endereço.")] = None,
     phone: Annotated[str | None, typer.Option(help="Telefone.")] = None,
+    namesake: Annotated[
+        bool,
+        typer.Option("--namesake", help="Conferido: o titular de mesmo nome e nascimento é outra pessoa."),
+    ] = False,
     login: As = None,
 ) -> None:
     """Cadastra um titular. Menor sem CPF precisa do responsável."""
-    person = Person(name, birth_date, cpf, guardian, guardian_name, guardian_cpf, address, phone)
+    person = Person(name, birth_date, cpf, guardian, guardian_name, guardian_cpf, address, phone, namesake)
     with acting(login) as now:
         row = register_holder(now.session, as_registrar(now.by), now.at, now.office.chance, person)
         out.print(f"titular {row.id} cadastrado")

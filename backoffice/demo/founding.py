@@ -245,12 +245,13 @@ def _order(rider: Rider, plan: SalePlan) -> Order:
 
 def _person(rider: Rider) -> Person:
     if rider.cpf is not None:
-        return Person(rider.name, rider.birth, rider.cpf)
+        return Person(rider.name, rider.birth, rider.cpf, namesake=True)  # invented names repeat
     return Person(
         rider.name,
         rider.birth,
         guardian_name=f"Responsável {rider.number:04d}",
         guardian_cpf=cpf(998_000_000 + rider.number),
+        namesake=True,
     )
 
 

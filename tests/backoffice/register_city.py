@@ -100,7 +100,9 @@ class RegisterCity:
         self, name: str = "Titular de Teste", birth: date | None = date(2008, 5, 4), **fields: object
     ) -> int:
         person = Person(
-            name=name, birth_date=birth, **{"guardian_name": "Responsável", "guardian_cpf": CPF, **fields}
+            name=name,
+            birth_date=birth,
+            **{"guardian_name": "Responsável", "guardian_cpf": CPF, "namesake": True, **fields},
         )  # type: ignore[arg-type]
         with self.writing() as session:
             return register_holder(session, as_registrar(self.staff("clerk")), NOW, self.chance, person).id

@@ -335,7 +335,7 @@ class People:
             as_registrar(self._staff["clerk"]),
             at,
             founder.chance,
-            Person(kind, birth, guardian_name="Responsável", guardian_cpf="529.982.247-25"),
+            Person(kind, birth, guardian_name="Responsável", guardian_cpf="529.982.247-25", namesake=True),
         )
         rider = Rider(row.id, row.hot_id, kind)
         self._city.facts.people[row.hot_id] = PersonFacts(row.hot_id, birth)
