@@ -154,4 +154,5 @@ def _answer(row: Any, later: Iterable[Any]) -> AnswerRecord:
         dated_micros=None if row.dated_at == row.occurred_at else to_micros(row.dated_at),
         city_cents=row.city_cents,
         flags=row.flags,
+        purse=effects[-1].uses if effects else None,
     )

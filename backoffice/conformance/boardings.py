@@ -12,6 +12,7 @@ _FIELDS = {
     "change_cents": int, "turnstile": str, "remaining": dict, "rules": str, "display": str, "message": str,
     "replayed": bool, "durable_seq": int, "missing": list,
 }  # fmt: skip
+_PURSES = ("STUDENT", "STUDENT/INTERIOR", "PREPAID", "PREPAID/INTERIOR", "VT", "VT/INTERIOR")
 _MOVES = ("replayed", "durable_seq", "missing")
 """What may differ when the same bytes are answered again."""
 
@@ -37,7 +38,10 @@ def check_boardings(kit: Kit) -> None:
 
 def is_answer(boarding: str, body: dict[str, Any]) -> bool:
     """Whether an answer to a tap has the form of the page."""
-    if not all(type(body.get(name)) is kind for name, kind in _FIELDS.items()) or "class" not in body:
+    if not all(type(body.get(name)) is kind for name, kind in _FIELDS.items()) or not {
+        "class",
+        "purse",
+    } <= set(body):
         return False
     reason, cents = body["reason"], [body[f"{name}_cents"] for name in ("fare", "rider", "change")]
     form = (
@@ -51,9 +55,10 @@ def is_answer(boarding: str, body: dict[str, Any]) -> bool:
         and min(cents) >= 0
     )
     if body["outcome"] == "refused":
-        return form and reason["code"] > 0 and body["class"] is None and cents == [0, 0, 0]
-    classes = ("FREE", "HALF", "PURSE", "FULL")
-    return form and body["outcome"] == "accepted" and reason["code"] == 0 and body["class"] in classes
+        nothing = body["class"] is None and body["purse"] is None and cents == [0, 0, 0]
+        return form and reason["code"] > 0 and nothing
+    known = body["class"] in ("FREE", "HALF", "PURSE", "FULL") and body["purse"] in (None, *_PURSES)
+    return form and body["outcome"] == "accepted" and reason["code"] == 0 and known
 
 
 def _well_formed(kit: Kit, clause: str, boarding: str, came: Answer) -> bool:

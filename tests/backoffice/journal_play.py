@@ -219,6 +219,7 @@ def answer(entry: JournalEntry) -> AnswerRecord:
         (entry.vehicle or "") if entry.holder is not None else "",
         entry.effects[0].own() if entry.effects else None,
         city_cents=entry.city_cents,
+        purse=entry.effects[0].uses if entry.effects else None,
     )
 
 

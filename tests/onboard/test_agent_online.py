@@ -57,6 +57,7 @@ def test_online_the_service_decides_and_the_release_is_a_second_fact(
         "released": True,
         "mode": "online",
         "class": "HALF",
+        "purse": "STUDENT",
     }
     assert kinds(city) == [(EntryKind.BOARDING, 1)]
     assert city.usage(HOLDER).used == {"STUDENT": 1}

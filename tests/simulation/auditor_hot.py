@@ -238,8 +238,8 @@ class Hot:
                 continue
             key = (answer.boarding, answer.digest)
             before = first.get(key)
-            if before is not None and _told(before) != _told(answer) and not self._lost(before, answer):
-                yield f"{answer.boarding}: answered {_told(before)}, and then {_told(answer)}"
+            if before is not None and _said(before) != _said(answer) and not self._lost(before, answer):
+                yield f"{answer.boarding}: answered {_said(before)}, and then {_said(answer)}"
             first[key] = answer
         for (boarding, _), answer in first.items():
             row = rows.get(boarding)
@@ -295,6 +295,10 @@ def _told(answer: Answer) -> tuple[object, ...]:
         answer.left_in_month,
         answer.passes,
     )
+
+
+def _said(answer: Answer) -> tuple[object, ...]:
+    return (*_told(answer), answer.purse)
 
 
 def _told_by(row: Row) -> tuple[object, ...]:

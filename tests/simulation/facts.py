@@ -131,6 +131,7 @@ class Answer:
     turnstile: str
     left_in_month: int | None
     passes: int | None
+    purse: str | None
 
 
 @dataclass

@@ -98,7 +98,8 @@ class Rides:
         if self._happens(self._trouble.power_cut):
             return
         if answer is not None and answer.outcome != "recorded":
-            verdict, mode = Verdict(answer.outcome == "accepted", answer.ride_class), "online"
+            verdict = Verdict(answer.outcome == "accepted", answer.ride_class, answer.purse)
+            mode = "online"
         else:
             verdict, mode = self._own_verdict(bus, medium, line), "offline"
         fields: dict[str, object] = {"boarding_id": boarding, "released": verdict.released, "mode": mode}
@@ -221,6 +222,7 @@ class Rides:
             told.get("turnstile", ""),
             remaining.get("month_boardings"),
             remaining.get("passes"),
+            told.get("purse"),
         )
         self._world.facts.answers.append(answer)
         self._world.told_durable(bus, told["durable_seq"])

@@ -39,6 +39,7 @@ async def test_a_student_rides_at_half_fare(city: SeededCity, service: Service):
         "outcome": "accepted",
         "reason": {"code": 0, "name": "OK", "final": True},
         "class": "HALF",
+        "purse": "STUDENT",
         "fare_cents": 450,
         "rider_cents": 225,
         "change_cents": 0,

@@ -87,6 +87,7 @@ def test_the_answer_of_an_accepted_boarding_is_read_back_as_it_was_written(dated
         occurred_micros=to_micros(AT),
         vehicle="1207",
         effect=OWN,
+        purse=OWN.uses,
         city_cents=224,
         flags=12,
         dated_micros=None if dated_at is AT else to_micros(dated_at),

@@ -7,7 +7,7 @@ from msgspec import Meta, field
 
 from validator.domain.reasons import Reason
 from validator.domain.vocabulary import RideClass, class_of
-from validator.records.codes import CATEGORIES, TURNSTILES
+from validator.records.codes import CATEGORIES, PURSES, TURNSTILES
 from validator.records.journal import AnswerRecord
 from validator.records.snapshot import DurableRecord
 
@@ -19,6 +19,7 @@ Range = Annotated[
 ]
 AnnulOutcome = Literal["annulled", "refused", "recorded"]
 RideClassName = Literal["FREE", "HALF", "PURSE", "FULL"]
+PurseName = Literal["STUDENT", "STUDENT/INTERIOR", "PREPAID", "PREPAID/INTERIOR", "VT", "VT/INTERIOR"]
 TurnstileName = Literal["TURN", "HOLD", "NOT_TURNED"]
 ReasonName = Literal[
     "OK",
@@ -58,7 +59,11 @@ class RemainingAnswer(msgspec.Struct, frozen=True, gc=False):
 
 
 class BoardingAnswer(msgspec.Struct, frozen=True, gc=False):
-    """The answer to a tap; amounts in centavos. `missing` lists ranges of sequences to send again, in a batch."""
+    """The answer to a tap; amounts in centavos. `missing` lists ranges of sequences to send again, in a batch.
+
+    `purse` names where the pass of the ride comes from, null where none is used. The release repeats it, so that the
+    ride is known even where this answer is lost.
+    """
 
     boarding_id: str
     outcome: Literal["accepted", "refused"]
@@ -75,6 +80,7 @@ class BoardingAnswer(msgspec.Struct, frozen=True, gc=False):
     durable_seq: int
     missing: tuple[Range, ...]
     ride_class: RideClassName | None = field(default=None, name="class")
+    purse: PurseName | None = None
 
 
 class RecordedAnswer(msgspec.Struct, frozen=True, gc=False):
@@ -111,6 +117,7 @@ _SENTENCES = {
 _TURNSTILES: tuple[TurnstileName, ...] = tuple(turnstile.value for turnstile in TURNSTILES)
 _HALF = RideClass.HALF
 _FULL_DISPLAY = Reason.OK.display
+_PURSES: tuple[PurseName, ...] = PURSES  # type: ignore[assignment]
 _CLASSES: dict[RideClass, RideClassName] = {ride_class: ride_class.value for ride_class in RideClass}
 _RECORDED = {
     "pt-BR": "Este embarque já está registrado; nada mudou.",
@@ -140,6 +147,7 @@ def boarding_answer(
         durable.durable_seq,
         durable.missing,
         None if ride_class is None else _CLASSES[ride_class],
+        None if answer.purse is None else _PURSES[answer.purse],
     )
 
 

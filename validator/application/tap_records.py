@@ -127,6 +127,7 @@ def accepted_answer(
         decision.city_cents,
         flags,
         None if at == occurred else at,
+        purse=None if own is None else own.uses,
     )
 
 

@@ -30,6 +30,7 @@ class AnswerRecord(Packed, frozen=True):
         dated_micros: The instant that the service decided on where it did not believe the device's clock.
         undone: Whether its effect was taken back (annulled, or the rider was held).
         released: What the device did: None until its release arrives.
+        purse: Code of the purse whose pass was answered to pay, whatever the device did about it; None for no pass.
     """
 
     reason: int
@@ -51,6 +52,7 @@ class AnswerRecord(Packed, frozen=True):
     dated_micros: int | None = None
     undone: bool = False
     released: bool | None = None
+    purse: int | None = None
 
     @property
     def decided_micros(self) -> int:
