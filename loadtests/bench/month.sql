@@ -27,7 +27,7 @@ CREATE UNLOGGED TABLE bench_shares (category text, ride_class text, effects byte
 CREATE UNLOGGED TABLE bench_rides AS
   SELECT r.n, r.holder, s.category, s.ride_class, s.effects, COALESCE(p.shard, r.n % 64) AS shard,
          timestamptz '2026-03-01 00:00-03' + (r.ride % 31) * interval '1 day'
-           + ({hours})[1 + (r.n * 7919 % 1000)] * interval '1 hour' + (r.n % 3599) * interval '1 second' AS at
+           + ({hours})[1 + (r.n::bigint * 7919 % 1000)] * interval '1 hour' + (r.n % 3599) * interval '1 second' AS at
   FROM (SELECT (h - 1) * {rides} + k AS n, h AS holder, k AS ride,
                {category_of_h} AS category
         FROM generate_series(1, {holders}) h CROSS JOIN generate_series(1, {rides}) k
