@@ -228,6 +228,22 @@ def test_a_worker_that_dies_again_and_again_is_not_started_again_without_a_pause
     assert waits == [0.5, 1.0]
 
 
+def test_a_service_that_is_stopped_while_its_workers_begin_ends_at_once(
+    city: SeededCity, redis_url: str, tmp_path: Path
+):
+    """A worker that has not taken over its signals yet must not sleep through the one that ends it."""
+    for _ in range(3):
+        port = free_port()
+        process = start_service(redis_url, tmp_path, port, workers=4)
+        log = tmp_path / f"service-{port}.log"
+        wait_until(lambda log=log: '"worker_started"' in log.read_text(encoding="utf-8"))
+        process.terminate()
+        began = time.monotonic()
+        assert process.wait(60) == 0
+        assert time.monotonic() - began < 12
+        assert "worker_killed" not in log.read_text(encoding="utf-8")
+
+
 def test_workers_end_when_their_parent_is_killed(city: SeededCity, redis_url: str, tmp_path: Path):
     port = free_port()
     process = start_service(redis_url, tmp_path, port, workers=2)

@@ -88,10 +88,11 @@ class Supervisor:
         gc.freeze()  # what is loaded by now stays shared between parent and workers
         code = 0
         try:
-            while not self._stop and code == 0:
+            while code == 0 and not self._is_stopping():
                 self._start_due()
                 time.sleep(_POLL_S)
-                code = self._look()
+                if not self._is_stopping():
+                    code = self._look()
         finally:
             self._end()
         return code
@@ -99,12 +100,15 @@ class Supervisor:
     def _asked_to_stop(self, *_: object) -> None:
         self._stop = True
 
+    def _is_stopping(self) -> bool:
+        return self._stop  # a signal may have set it since it was last read
+
     # Starting
 
     def _start_due(self) -> None:
         now = time.monotonic()
         for worker in self._workers:
-            if worker.pid == 0 and now >= worker.due:
+            if worker.pid == 0 and now >= worker.due and not self._is_stopping():
                 worker.began = now
                 worker.pid = self._fork(worker.number)
                 _log.info("worker_started", worker=worker.number, pid=worker.pid)
@@ -117,6 +121,10 @@ class Supervisor:
             return pid
         code = FAILED
         try:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # until it serves, it may end at once
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            if self._is_stopping():  # asked to stop in the instant between the fork and here
+                os._exit(0)
             os.close(self._held)
             run_worker(self._settings, self._address, number, self._board, self._alive)
             code = 0
