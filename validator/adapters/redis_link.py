@@ -135,10 +135,21 @@ class RedisLink:
         if "path" in options:
             _, protocol = await loop.create_unix_connection(self._protocol, options["path"])
             return protocol
-        context = ssl.create_default_context(cafile=options.get("ssl_ca_certs")) if self._tls else None
+        context = self._tls_context() if self._tls else None
         host, port = options.get("host", "localhost"), options.get("port", 6379)
         _, protocol = await loop.create_connection(self._protocol, host, port, ssl=context)
         return protocol
+
+    def _tls_context(self) -> ssl.SSLContext:
+        """The server's name and certificate are always checked; `ssl_ca_certs` names who vouches for it.
+
+        A URL that names `ssl_certfile`, and `ssl_keyfile` where the key is apart, shows that certificate to the server.
+        """
+        options = self._options
+        context = ssl.create_default_context(cafile=options.get("ssl_ca_certs"))
+        if options.get("ssl_certfile"):
+            context.load_cert_chain(options["ssl_certfile"], options.get("ssl_keyfile"))
+        return context
 
     def _protocol(self) -> _Replies:
         return _Replies(self._on_lost)
