@@ -30,6 +30,7 @@ _release = msgspec.json.Decoder(ReleaseMessage)
 _annul = msgspec.json.Decoder(AnnulMessage)
 _batch = msgspec.json.Decoder(BatchMessage)
 
+_QUOTED = {name: f'"{name}"'.encode() for name in ("medium", "released")}
 _KEYABLE_WORDS = frozenset(Category)
 _DOCUMENT = re.compile(r"[^\W\d_]+(?:[ /-][^\W\d_]+)*")
 _PATH = re.compile(r" - at `(?P<path>[^`]*)`$")
@@ -155,7 +156,7 @@ def read_entry(raw: bytes) -> TapMessage | ReleaseMessage | AnnulMessage:
 def _has_field(raw: bytes, name: str) -> bool:
     """Whether an entry seems to have a field. A name with escapes is the same name, as on the single route."""
     if b"\\" not in raw:
-        return b'"%s"' % name.encode() in raw
+        return _QUOTED[name] in raw
     try:
         entry = json.loads(raw)
     except (ValueError, RecursionError):
