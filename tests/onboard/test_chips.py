@@ -111,6 +111,8 @@ def test_the_next_list_moves_a_chip_to_its_new_holder_and_forgets_those_that_wer
 
     assert alone.tap(UIDS[PAYER]).display == "CARTÃO DESCONHECIDO"
     assert alone.tap(UIDS[STUDENT]).display == "SEM PASSES"
+    kept = [hot_id for hot_id, uid in UIDS.items() if alone.parts.store.chip(listed_uid(bytes.fromhex(uid)))]
+    assert kept == [STUDENT], "the disk does not fill up with chips of yesterday"
 
 
 def test_the_tap_is_journalled_as_the_service_takes_it(alone: Bus):

@@ -131,6 +131,23 @@ async def test_the_snapshot_alone_says_what_a_chip_may_do(city: SeededCity, serv
     assert (entry.holder, entry.card_number) == (None, None)
 
 
+async def test_each_of_a_holders_chips_is_as_good_as_its_own_card(city: SeededCity, service: Service):
+    device = city.device()
+    good, lost = SeededCard(ONE), SeededCard(ONE, 20_008)
+    other = {"kind": "uid", "uid": "08112233445566"}
+    chips = [lost.chip("08112233445566"), good.chip(UID)]
+    city.holder(ONE, prepaid(3), cards=[good.record(), lost.record(CardState.BLOCKED)], chips=chips)
+    city.redis.set(uid_key(bytes.fromhex("04AABBCC")), pack_uid_holder(UidHolderRecord(ONE), 1))
+
+    answers = [
+        (await service.board(device, device.tap(n, medium))).json()["reason"]["name"]
+        for n, medium in enumerate((CHIP, other, {"kind": "uid", "uid": "04AABBCC"}), start=1)
+    ]
+
+    assert answers == ["OK", "CARD_BLOCKED", "CARD_UNKNOWN"]
+    assert {entry.seq: entry.card_number for entry in city.journal()} == {1: 10_009, 2: 20_008, 3: None}
+
+
 async def test_chip_and_card_of_one_holder_share_the_purse(city: SeededCity, service: Service):
     device = city.device()
     card = bind(city, ONE)
