@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -134,7 +135,8 @@ def list_all(
         by = as_claim_reader(now.by)
         for sheet in list_months(now.session, by):
             if of in (None, sheet.month):
-                out.print(f"{sheet.month}\t{STATE_WORDS[sheet.state]}\t{sheet.parts} fechamentos")
+                closings = "fechamento" if sheet.parts == 1 else "fechamentos"
+                out.print(f"{sheet.month}\t{STATE_WORDS[sheet.state]}\t{sheet.parts} {closings}")
         for claim in list_claims(now.session, by, month=of, operator=operator):
             out.print(
                 f"{claim.number}\t{claim.month}\t{STATE_WORDS[claim.state]}\t{figures(Cents(claim.total_cents))}"
@@ -165,12 +167,19 @@ def _await_journal(
 ) -> None:
     """Wait for the ingester, and refuse to close over what it has not brought, unless told otherwise."""
     try:
-        with redis_of(backoffice.settings) as redis_url, progress_bar("Diário por gravar") as bar:
+        with redis_of(backoffice.settings) as redis_url, ExitStack() as shown:
+            bars: list[Callable[[int, int], None]] = []
+
+            def told(left: int, first: int) -> None:
+                if not bars:  # no bar where there is nothing to wait for
+                    bars.append(shown.enter_context(progress_bar("Diário por gravar")))
+                bars[0](max(0, first - left), max(first, left))
+
             patience = Patience(
                 seconds=0 if incomplete else wait,
                 elapsed=time.monotonic,
                 pause=lambda: time.sleep(_LOOK_S),
-                told=lambda left, first: bar(max(0, first - left), max(first, left)),
+                told=told,
             )
             left = await_journal(redis_url, patience)
         if not incomplete:
@@ -180,8 +189,8 @@ def _await_journal(
             raise
         left = None
     if left != 0:
-        told = "não se sabe quantos" if left is None else str(left)
-        err.print(f"aviso: {told} registros do diário não estão no banco; irão à fatura complementar")
+        many = "não se sabe quantos" if left is None else str(left)
+        err.print(f"aviso: {many} registros do diário não estão no banco; irão à fatura complementar")
         with writing(backoffice.engine) as session:
             detail = f"waiting={'unknown' if left is None else left}"
             log(session, by, "month.close_incomplete", ("month", month), backoffice.clock(), detail)

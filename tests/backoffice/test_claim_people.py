@@ -125,7 +125,7 @@ def test_the_list_tells_open_months_and_closed_claims(city: ClaimsCity) -> None:
 
     assert before.split() == ["2026-03", "aberta", "0", "fechamentos"]
     month, claim = after.splitlines()
-    assert month.split() == ["2026-03", "fechada", "1", "fechamentos"]
+    assert month.split() == ["2026-03", "fechada", "1", "fechamento"]
     assert claim.split() == [
         "azul-2026-0001",
         "2026-03",
