@@ -13,6 +13,7 @@ from tests.simulation.auditor_journal import (
     Entries,
     Row,
     TapFact,
+    has_gone,
 )
 from tests.simulation.auditor_law import (
     CAP,
@@ -95,7 +96,9 @@ class Hot:
         said = tuple(row[name] for name in (*names, "change_cents", "turnstile"))
         if said != wanted:
             yield f"{fact.boarding} of {fact.device} at {at}: decided {said}; the law says {wanted}"
-        if outcome.accepted and holder is not None:
+        if has_gone(fact.device, row["received_at"], self._facts):
+            self._holder[fact.boarding] = None  # it counts for nobody until a person lets it in
+        elif outcome.accepted and holder is not None:
             self._stand(fact.boarding, holder, _taking(outcome, fact, at))
             yield from self._left(row, outcome, holder, at, attempt)
 
@@ -142,6 +145,8 @@ class Hot:
             return
         fact = self._entries.taps[boarding]
         release = fact.release
+        if has_gone(row["device"], row["received_at"], self._facts):
+            return
         if release is None or release.seq != row["seq"] or fact.device != row["device"]:
             return
         if row["flags"] & SEEN_GONE:
@@ -179,6 +184,8 @@ class Hot:
             yield from self._gone(row, boarding, "annulment")
             return
         fact, holder = self._entries.taps[boarding], self._holder.get(boarding)
+        if has_gone(row["device"], row["received_at"], self._facts):
+            return
         if fact.is_annulled:
             self._annulled.add(boarding)
             if holder is not None:

@@ -14,7 +14,7 @@ from tests.simulation.facts import Attempt, Facts, Journal, Observed
 Row = dict[str, Any]
 
 CLOCK_SKEWED, LINE_UNKNOWN, LINE_FOREIGN, VEHICLE_FOREIGN, QUARANTINE = 1, 2, 4, 8, 16
-ANNUL_LATE, SEEN_GONE = 64, 512
+REVOKED, ANNUL_LATE, SEEN_GONE = 32, 64, 512
 
 
 @dataclass
@@ -187,10 +187,18 @@ def rows_as_sent(facts: Facts, observed: Observed, entries: Entries) -> Iterator
             yield f"{fact.boarding} did not come in the attempt of {row['received_at']}"
         dated, flag = fact.dated(attempt)
         flags = flag | _place_flags(fact, facts)
+        if has_gone(fact.device, row["received_at"], facts):
+            flags |= REVOKED
         said = (row["dated_at"], row["occurred_at"], row["line"], row["vehicle"], row["medium"], row["flags"])
         wanted = (dated, fact.occurred, fact.line, fact.vehicle, fact.medium, flags)
         if said != wanted:
             yield f"{fact.boarding}: the row says {said}, the device {wanted}"
+
+
+def has_gone(device: str, at: datetime, facts: Facts) -> bool:
+    """Whether a device was revoked by then."""
+    revoked = facts.revoked.get(device)
+    return revoked is not None and at >= revoked.at
 
 
 def _place_flags(fact: TapFact, facts: Facts) -> int:

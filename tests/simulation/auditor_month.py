@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tests.simulation.auditor_hot import card_refusal
-from tests.simulation.auditor_journal import QUARANTINE, Entries, Row, TapFact
+from tests.simulation.auditor_journal import QUARANTINE, Entries, Row, TapFact, has_gone
 from tests.simulation.auditor_law import (
     OLDEST_LIST,
     REPAID,
@@ -32,6 +32,7 @@ from tests.simulation.facts import Attempt, Facts, Observed, Token
 _RANK = (
     "ANNULLED",
     "CLOCK_INVALID",
+    "DEVICE_REVOKED",
     "TOKEN_INVALID",
     "CARD_UNKNOWN",
     "CARD_REPLACED",
@@ -142,6 +143,7 @@ class Months:
         operator, place = self._place(fact)
         doubts = (
             "CLOCK_INVALID" if flag == QUARANTINE else None,
+            "DEVICE_REVOKED" if has_gone(fact.device, max(at, row["received_at"]), self._facts) else None,
             self._card_doubt(fact, row, states, ride_class, online=online),
             place,
             "NO_RELEASE" if release is None else None,
@@ -221,7 +223,7 @@ class Months:
                 judged.rider,
                 judged.city if reason is None else 0,
             )
-            if ride.online or ride.doubt != "NO_RELEASE":
+            if ride.doubt != "DEVICE_REVOKED" and (ride.online or ride.doubt != "NO_RELEASE"):
                 personal = (ride.at, fact.boarding, fact.vehicle) if judged.personal else None
                 used.take(Taking(month, judged.counts, judged.purse, personal))
 
@@ -349,16 +351,8 @@ def claims_agree(facts: Facts, observed: Observed, rated: list[Rated]) -> Iterat
     for boarding in sorted(wanted.keys() & said.keys()):
         one, row = wanted[boarding], said[boarding]
         own = (one.month, one.operator, one.verdict, one.reason, one.category, one.fare, one.rider, one.city)
-        names = (
-            "month",
-            "operator",
-            "verdict",
-            "reason",
-            "category",
-            "fare_cents",
-            "rider_cents",
-            "city_cents",
-        )
+        cents = ("fare_cents", "rider_cents", "city_cents")
+        names = ("month", "operator", "verdict", "reason", "category", *cents)
         if own != tuple(row[name] for name in names):
             yield f"{boarding}: the closing says {tuple(row[name] for name in names)}, the auditor {own}"
     yield from _sums(observed, rated)

@@ -134,6 +134,13 @@ class Answer:
     purse: str | None
 
 
+@dataclass(frozen=True)
+class Revoked:
+    """A device was revoked, as stolen at this instant; validators knew at once."""
+
+    at: datetime
+
+
 @dataclass
 class Journal:
     """All entries that one device ever wrote in one epoch, in order: exact bytes; `covered` by a signed head."""
@@ -152,6 +159,7 @@ class Facts:
         vehicles: Operator by vehicle.
         devices: Operator by device.
         hangs_in: Vehicle by device, by registration.
+        revoked: The stolen devices.
         losses: Instants at which Redis lost commits that had been answered.
     """
 
@@ -167,6 +175,7 @@ class Facts:
     attempts: list[Attempt] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     losses: list[datetime] = field(default_factory=list)
+    revoked: dict[str, Revoked] = field(default_factory=dict)
 
 
 @dataclass

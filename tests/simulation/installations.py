@@ -35,7 +35,7 @@ class Installations:
 
     def _install(self, bus: Bus) -> None:
         world = self._world
-        if not world.services.running:
+        if not world.services.running or bus.id in world.facts.revoked:
             return
         epoch = bus.journal.epoch + 1
         key = private_key(f"{bus.id} {epoch}")

@@ -18,7 +18,7 @@ from backoffice.application import month_judgement, rebuild
 from backoffice.application.ingest_ranges import SequenceRanges
 from backoffice.domain import judging, rides
 from validator.adapters import redis_link, redis_scripts
-from validator.application import annul, attempt, batch_items, citing, dating, follow_up
+from validator.application import annul, attempt, batch_items, citing, dating, devices, follow_up
 from validator.domain import boarding, city, service_time, usage
 from validator.records import keys
 from validator.records.snapshot import DurableRecord
@@ -228,6 +228,11 @@ def _without_last(after: Any) -> Any:
     return replaced(after, last=None, before=None)
 
 
+def stolen_devices_believed(patch: Patch) -> None:
+    """A revoked device posts and uploads as before."""
+    patch.setattr(devices.Device, "revoked", property(lambda _: False))
+
+
 MUTATIONS: dict[str, Mutation] = {
     mutation.__name__: mutation
     for mutation in (
@@ -254,6 +259,7 @@ MUTATIONS: dict[str, Mutation] = {
         passes_last_in_first_out,
         pass_kept_by_refused_ride,
         last_ride_forgotten,
+        stolen_devices_believed,
     )
 }
 

@@ -21,6 +21,7 @@ from tests.simulation.ride import NO_TROUBLE, Rides, Trouble
 from tests.simulation.schedule import Schedule
 from tests.simulation.services import Services
 from tests.simulation.template import Template, copied
+from tests.simulation.thefts import Thefts
 from tests.simulation.upload import Uploads
 from tests.simulation.world import SMALL, Size, World
 from validator.domain.service_time import Month
@@ -53,6 +54,7 @@ def play(seed: int, folder: Path, template: Template, size: Size = SMALL, harm: 
         Counter(world).plan()
         if harm:
             Installations(world, uploads).plan()
+            Thefts(world).plan()
         for day in range(1, size.days + 1):
             world.at(world.local(day, 0), world.midnight)
         if harm:

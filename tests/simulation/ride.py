@@ -15,7 +15,7 @@ from tests.simulation.services import Validator
 from tests.simulation.world import World
 from validator.application.attempt import Attempt as Tried
 from validator.application.board import answer_to
-from validator.application.errors import BoardingError, NotServed
+from validator.application.errors import BoardingError, DeviceUnknown, NotServed
 
 SECOND = timedelta(seconds=1)
 
@@ -167,6 +167,10 @@ class Rides:
                 done = self.validator().annul(UUID(boarding), raw, bus.authorization, received)
             except NotServed:
                 return
+            except DeviceUnknown:
+                if bus.id not in world.facts.revoked:
+                    world.faults.append(f"{bus.id} {bus.seq}: an annulment was refused")
+                return
             world.told_durable(bus, done.durable.durable_seq)
 
     # One tap
@@ -201,8 +205,11 @@ class Rides:
         except NotServed:
             return None
         except BoardingError as error:
-            world.faults.append(f"{bus.id} {seq}: {error!r}")
+            if not (bus.id in world.facts.revoked and isinstance(error, DeviceUnknown)):
+                world.faults.append(f"{bus.id} {seq}: {error!r}")
             return None
+        if bus.id in world.facts.revoked:
+            world.faults.append(f"{bus.id} {seq}: a stolen device was answered")
         return self.heard(bus, raw, tried)
 
     def heard(self, bus: Bus, raw: bytes, tried: Tried) -> Answer:

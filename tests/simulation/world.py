@@ -96,12 +96,14 @@ class World:
         self.facts.people[hot_id].record.append(recorded)
         self._unshown.append(recorded)
 
-    def publish(self) -> None:
-        """The publisher's turn."""
-        if self.services.publish():
+    def publish(self) -> bool:
+        """The publisher's turn; whether it came to its end."""
+        done = self.services.publish()
+        if done:
             for recorded in self._unshown:
                 recorded.shown = self.now
             self._unshown.clear()
+        return done
 
     def ingest(self, dies_at: str | None = None) -> bool:
         """The ingester's turn, and then the publisher's; whether the ingester came to its end."""
