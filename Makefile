@@ -70,11 +70,7 @@ contracts: $(VENV)/development.stamp ## which package may import which (import-l
 	$(BIN)/lint-imports --no-logo
 
 .PHONY: test
-test: $(VENV)/development.stamp ## the tests, on real servers (ARGS=... goes to pytest)
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
-
-.PHONY: coverage
-coverage: $(VENV)/development.stamp ## the same tests, half as slow again, and which lines they run
+test: $(VENV)/development.stamp ## the tests, on real servers, with coverage (ARGS=... goes to pytest)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered $(ARGS)
 
 .PHONY: outside
