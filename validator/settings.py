@@ -67,6 +67,9 @@ class Settings(BaseSettings):
     drain_ms: int = Field(
         10_000, ge=1_000, le=600_000, description="Quanto tempo o que está em andamento tem ao encerrar."
     )
+    worker_hung_s: int = Field(
+        30, ge=2, le=3_600, description="Depois de quantos segundos um processo que não reage é reiniciado."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="O que vai para o log: debug, info, warning ou error."
     )

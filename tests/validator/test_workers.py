@@ -228,6 +228,26 @@ def test_a_worker_that_dies_again_and_again_is_not_started_again_without_a_pause
     assert waits == [0.5, 1.0]
 
 
+def test_a_worker_that_hangs_is_started_again_and_a_pause_of_all_is_none(
+    city: SeededCity, redis_url: str, tmp_path: Path
+):
+    with served(redis_url, tmp_path, workers=2, CATRACA_WORKER_HUNG_S="4") as address:
+        all_up(address, 2)
+        stopped = pids(tmp_path)
+        (parent,) = [line["pid"] for line in lines_of(tmp_path) if line["event"] == "workers_start"]
+        everybody = [parent, *stopped.values()]
+        for signal_, pause_s in ((signal.SIGSTOP, 6), (signal.SIGCONT, 2)):
+            for pid in everybody:
+                os.kill(pid, signal_)
+            time.sleep(pause_s)
+        after_pause = pids(tmp_path)
+        os.kill(stopped[1], signal.SIGSTOP)
+        wait_until(lambda: pids(tmp_path)[1] != stopped[1])
+
+    assert after_pause == stopped
+    assert [line["worker"] for line in lines_of(tmp_path) if line["event"] == "worker_hung"] == [1]
+
+
 def test_a_service_that_is_stopped_while_its_workers_begin_ends_at_once(
     city: SeededCity, redis_url: str, tmp_path: Path
 ):

@@ -19,8 +19,8 @@ _POLL_S = 0.05
 _SETTLED_S = 10.0
 """A worker that lived so long is started again at once when it dies; one that died sooner waits."""
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 10.0
-_HUNG_S = 30.0
-"""A worker whose loop has not turned for so long is killed."""
+_PAUSE_S = 1.0
+"""Whoever has not run for so long was paused with the whole machine, and so were the workers."""
 _SPARE_S = 5.0
 FAILED = 1
 
@@ -77,13 +77,14 @@ class Supervisor:
         self._alive, self._held = os.pipe()
         self._stop = False
         self._settled = False
+        self._looked = self._resumed = time.monotonic()
 
     def run(self) -> int:
         """Serve until SIGTERM or Ctrl-C; the code to exit with."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._asked_to_stop)
         host, port = self._address.getsockname()[:2]
-        _log.info("workers_start", workers=len(self._workers), host=host, port=port)
+        _log.info("workers_start", pid=os.getpid(), workers=len(self._workers), host=host, port=port)
         gc.collect()
         gc.freeze()  # what is loaded by now stays shared between parent and workers
         code = 0
@@ -142,6 +143,10 @@ class Supervisor:
     def _look(self) -> int:
         """Note who died or hangs; the code to end with, 0 to go on."""
         now = time.monotonic()
+        if now - self._looked > _PAUSE_S:
+            self._resumed = now
+        self._looked = now
+        hung_s = self._settings.worker_hung_s
         for worker in self._workers:
             if worker.pid == 0:
                 continue
@@ -155,8 +160,8 @@ class Supervisor:
                     worker.pid = 0
                     return code if code > 0 else FAILED
                 self._died(worker, code, now)
-            elif posted is not None and now - posted.at > _HUNG_S:
-                _log.error("worker_hung", worker=worker.number, pid=worker.pid, seconds=_HUNG_S)
+            elif posted is not None and now - max(posted.at, self._resumed) > hung_s:
+                _log.error("worker_hung", worker=worker.number, pid=worker.pid, seconds=hung_s)
                 os.kill(worker.pid, signal.SIGKILL)
         return 0
 
