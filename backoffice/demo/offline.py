@@ -1,6 +1,7 @@
 """What a device decides by itself: a list of last night, the city's key, and the fares.
 
-Lists reach real devices through the sync of lists, which is not built yet; the demonstration hands them over.
+Real devices fetch and verify the signed list of `/v1/sync` (`validator/onboard`); the simulated ones of the
+demonstration are handed what it would say at midnight, worked out apart from the product, so that a difference shows.
 """
 
 from dataclasses import dataclass

@@ -101,8 +101,11 @@ def test_a_rider_is_decided_on_the_list(alone: Bus, line: str, shown: tuple[obje
 
     assert (said.display, said.turnstile, said.released, said.ride_class) == shown
     assert said.mode == "offline"
-    words = [entry.kind for entry in alone.parts.journal.entries(1, after=0, limit=9)]
-    assert words == [EntryWord.TAP, EntryWord.RELEASE]
+    tap, release = alone.parts.journal.entries(1, after=0, limit=9)
+    assert (tap.kind, release.kind) == (EntryWord.TAP, EntryWord.RELEASE)
+    decided, current = json.loads(release.exact), alone.parts.store.current()
+    assert current is not None
+    assert (decided["boarding_id"], decided["list_version"]) == (said.boarding_id, current.version)
 
 
 def test_false_cards_are_told_apart_in_the_log(alone: Bus):
