@@ -51,7 +51,7 @@ def write_claims(
         tally = tallies.get(operator) or ClaimTally(operator)
         heading = _heading(session, closing, operator)
         digest = annex_digest(annex_rides(session, closing.id, operator))
-        journals = journal_states(session, tally.journals, register.covered)
+        journals = journal_states(session, tally.journals, register.covered, closing.closed_at)
         document = claim_document(
             heading,
             tally,

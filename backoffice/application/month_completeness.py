@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -70,13 +71,18 @@ def journal_states(
     session: Session,
     rides: Mapping[tuple[str, int], int],
     covered: Mapping[tuple[str, int], int],
+    closed_at: datetime,
 ) -> list[JournalState]:
     """The journals of some (device, epoch) pairs, in their order.
+
+    Losses and forks are those that had come at the closing. Gaps, tail and chain are told as they stand when it runs:
+    of those no row says when they were otherwise.
 
     Args:
         session: The transaction of the closing.
         rides: Boardings of the month by journal.
         covered: Highest sequence that a signed head covered at the closing, by journal.
+        closed_at: Its instant.
     """
     wanted = sorted(rides)
     epochs = {
@@ -85,7 +91,7 @@ def journal_states(
             select(DeviceEpochRow).where(DeviceEpochRow.device.in_({device for device, _ in wanted}))
         )
     }
-    lost, forks = _lost(session), _forks(session)
+    lost, forks = _lost(session, closed_at), _forks(session, closed_at)
     states = []
     for device, epoch in wanted:
         row = epochs.get((device, epoch))
@@ -108,18 +114,20 @@ def journal_states(
     return states
 
 
-def _lost(session: Session) -> dict[tuple[str, int], int]:
+def _lost(session: Session, until: datetime) -> dict[tuple[str, int], int]:
     rows = session.execute(
         select(RejectedRow.device, RejectedRow.epoch, func.count())
-        .where(RejectedRow.kind == "DECLARED_LOST")
+        .where(RejectedRow.kind == "DECLARED_LOST", RejectedRow.received_at <= until)
         .group_by(RejectedRow.device, RejectedRow.epoch)
     )
     return {(device or "", epoch or 0): count for device, epoch, count in rows}
 
 
-def _forks(session: Session) -> dict[tuple[str, int], int]:
+def _forks(session: Session, until: datetime) -> dict[tuple[str, int], int]:
     rows = session.execute(
-        select(ForkRow.device, ForkRow.epoch, func.count()).group_by(ForkRow.device, ForkRow.epoch)
+        select(ForkRow.device, ForkRow.epoch, func.count())
+        .where(ForkRow.received_at <= until)
+        .group_by(ForkRow.device, ForkRow.epoch)
     )
     return {(device, epoch): count for device, epoch, count in rows}
 

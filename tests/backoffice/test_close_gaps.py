@@ -1,11 +1,12 @@
 """A closing shows what the devices' journals lack: gaps, losses, forks, a tail that nobody signed. It still closes."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tests.backoffice.claims_city import HASH, LONG_AGO, ClaimsCity, at, make_claims_city
+from tests.backoffice.claims_city import CLOSING, HASH, LONG_AGO, ClaimsCity, at, make_claims_city
 from tests.backoffice.claims_month import close, documents
 
 
@@ -94,6 +95,19 @@ def test_losses_forks_and_a_broken_chain_are_told(city: ClaimsCity):
         "contradizem um fecho",
     ):
         assert any(said in warning for warning in warnings), (said, warnings)
+
+
+def test_a_loss_and_a_fork_that_come_after_the_instant_of_closing_are_not_told(city: ClaimsCity):
+    rides(city, 1)
+    epoch_of(city, durable_seq=2, top_seq=2)
+    where = {"device": "d-azul", "epoch": 1, "received_at": CLOSING + timedelta(minutes=1), "note": "-"}
+    city.register("rejected", kind="DECLARED_LOST", seq=2, flags=0, **where)
+    commit = {"shard": 0, "generation": 1, "commit_no": 9}
+    city.register("forks", kind="BOARDING", seq=1, digest=HASH, raw=b"{}", **where, **commit)
+
+    (journal,) = closed(city)["completeness"]
+
+    assert (journal["lost"], journal["forks"]) == (0, 0)
 
 
 def test_a_replaced_device_starts_at_one_again_under_another_epoch(city: ClaimsCity):
