@@ -16,11 +16,12 @@ from sqlalchemy import update
 from backoffice.adapters.claim_files import AnnexRide, annex_bytes, annex_digest, csv_bytes, masked, text_cell
 from backoffice.application.errors import Conflict, NotFound
 from backoffice.application.export_claim import ClaimFiles, export_claims
+from backoffice.application.staff import as_claim_reader
 from backoffice.domain.amounts_in_words import LARGEST, decimal_comma, figures, in_words
 from backoffice.persistence.base import reading, writing
 from backoffice.persistence.claims import ClaimRow, RatedRow
 from tests.backoffice.claims_city import ClaimsCity, at, make_claims_city
-from tests.backoffice.claims_month import MARCH, a_month, close
+from tests.backoffice.claims_month import MARCH, a_month, close, closer
 from validator.domain.money import Cents
 from validator.domain.service_time import Month
 
@@ -36,7 +37,10 @@ def city(sqlite_url: str) -> Iterator[ClaimsCity]:
 
 def exported(city: ClaimsCity, folder: Path) -> dict[str, ClaimFiles]:
     close(city)
-    return {files.number: files for files in export_claims(city.engine, MARCH, folder)}
+    return {
+        files.number: files
+        for files in export_claims(city.engine, as_claim_reader(closer(city)), MARCH, folder)
+    }
 
 
 def rows_of(path: Path) -> list[list[str]]:
@@ -156,13 +160,13 @@ def test_riders_are_numbered_by_claim(city: ClaimsCity, tmp_path: Path) -> None:
 def test_only_the_operator_asked_for_is_written(city: ClaimsCity, tmp_path: Path) -> None:
     close(city)
 
-    files = export_claims(city.engine, MARCH, tmp_path, operator="verde")
+    files = export_claims(city.engine, as_claim_reader(closer(city)), MARCH, tmp_path, operator="verde")
 
     assert [one.number for one in files] == ["verde-2026-0001"]
     with pytest.raises(NotFound, match="não há fatura da operadora roxa"):
-        export_claims(city.engine, MARCH, tmp_path, operator="roxa")
+        export_claims(city.engine, as_claim_reader(closer(city)), MARCH, tmp_path, operator="roxa")
     with pytest.raises(NotFound, match="feche-a primeiro"):
-        export_claims(city.engine, Month("2026-02"), tmp_path)
+        export_claims(city.engine, as_claim_reader(closer(city)), Month("2026-02"), tmp_path)
 
 
 def test_boardings_that_were_altered_after_the_closing_are_not_exported(
@@ -173,7 +177,7 @@ def test_boardings_that_were_altered_after_the_closing_are_not_exported(
         session.execute(update(RatedRow).where(RatedRow.line == "202").values(line="203"))
 
     with pytest.raises(Conflict, match="SHA-256 diferente"):
-        export_claims(city.engine, MARCH, tmp_path, operator="verde")
+        export_claims(city.engine, as_claim_reader(closer(city)), MARCH, tmp_path, operator="verde")
 
     assert list(tmp_path.glob("*anexo*")) == []
     with reading(city.engine) as session:
