@@ -38,7 +38,7 @@ class Size:
 
 
 SMALL = Size(days=11, riders=16, taps_a_day=6)
-LARGE = Size(first=date(2026, 3, 16), days=31, riders=300, copies=12, taps_a_day=200)
+LARGE = Size(first=date(2026, 3, 24), days=31, riders=300, copies=12, taps_a_day=200)
 
 
 class World:
@@ -52,6 +52,8 @@ class World:
         self.facts: Facts = city.facts
         self.services = services
         self.now = datetime(size.first.year, size.first.month, size.first.day, 3, tzinfo=UTC)
+        founded = max(one.at for person in city.facts.people.values() for one in person.record)
+        assert self.now > founded, "a world begins after its city was founded: validators know all of it"
         self.faults: list[str] = []
         self.day_ends: dict[bytes, datetime] = {}
         self._queue: list[tuple[datetime, int, Callable[[], None]]] = []
