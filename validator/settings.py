@@ -23,7 +23,10 @@ class Settings(BaseSettings):
         100, ge=10, le=60_000, description="Pausa entre tentativas de conexão ao Redis, em milissegundos."
     )
     redis_lanes: int = Field(
-        2, ge=1, le=64, description="Conexões ao Redis em cada processo: uma em uso, as outras de reserva."
+        2,
+        ge=1,
+        le=64,
+        description="Conexões ao Redis em cada processo: toques na primeira, lotes na menos ocupada.",
     )
     redis_cycle_taps: int = Field(
         125, ge=1, le=125, description="Máximo de toques em uma chamada de script ao Redis."

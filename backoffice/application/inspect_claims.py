@@ -12,9 +12,8 @@ from backoffice.application.errors import NotFound
 from backoffice.application.staff import ClaimReader
 from backoffice.domain.claims import printed_number
 from backoffice.persistence.claims import ClaimKind, ClaimRow, ClaimState, ClaimStateRow, ClosingRow
-from backoffice.persistence.journal import BoardingRow
+from backoffice.persistence.journal import IS_UNDATED, BoardingRow
 from backoffice.persistence.operators import OperatorRow
-from validator.records.codes import Flag
 
 _NUMBER = re.compile(r"([a-z0-9-]{1,32})-([0-9]{4})-([0-9]{4,9})", re.ASCII)
 
@@ -111,7 +110,7 @@ def boarding_months(
         before: The month.
         received_until: The last instant of receipt that counts; None for all.
     """
-    wanted = [BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value) == 0]
+    wanted = [~IS_UNDATED]
     if received_until is not None:
         wanted.append(BoardingRow.received_at <= received_until)
     month: str | None = before

@@ -228,10 +228,7 @@ class JournalMonth:
 
     def _in_time(self) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
         """Dated rows only, and only what had been received at the closing."""
-        return (
-            BoardingRow.received_at <= self._closed_at,
-            BoardingRow.flags.bitwise_and(Flag.CLOCK_QUARANTINE.value) == 0,
-        )
+        return BoardingRow.received_at <= self._closed_at, ~IS_UNDATED
 
     def _statement(self, conditions: Iterable[ColumnElement[bool]]) -> Select[Any]:
         """Boardings with what cites them. That the citing device is the boarding's own is checked by `_own`:

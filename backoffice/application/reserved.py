@@ -29,6 +29,9 @@ def refuse_refund() -> NoReturn:
     )
 
 
+_STEP_WORDS = {"send": "a entrega", "attest": "o ateste", "cut": "a glosa", "pay": "o pagamento"}
+
+
 def refuse_step(step: str) -> NoReturn:
     """Steps of a claim after its closing: sending, attesting, cutting, paying.
 
@@ -36,8 +39,8 @@ def refuse_step(step: str) -> NoReturn:
         NotBuilt: always.
     """
     raise NotBuilt(
-        f"o passo {step} da fatura ainda não existe: ela fica fechada; entregue os arquivos exportados e registre o "
-        "ateste e o pagamento no processo da prefeitura",
+        f"{_STEP_WORDS[step]} da fatura ainda não se registra aqui: ela fica fechada; entregue os arquivos exportados "
+        "e registre ateste, glosa e pagamento no processo da prefeitura",
         f"the step {step} of a claim is not there yet: it stays closed; hand over the exported files",
     )
 

@@ -59,7 +59,9 @@ def say_problem(problem: BaseException) -> None:
         for fault in problem.errors():
             err.print(f"erro: {_setting_fault(fault)}", soft_wrap=True)
     elif isinstance(problem, OSError):
-        err.print(f"erro: não foi possível usar {problem.filename}: {problem.strerror}", soft_wrap=True)
+        # A full disk, for one, is told without the file.
+        used = "o arquivo ou a rede" if problem.filename is None else problem.filename
+        err.print(f"erro: não foi possível usar {used}: {problem.strerror or problem}", soft_wrap=True)
     else:
         err.print(f"erro: {problem}", soft_wrap=True)
 

@@ -144,16 +144,20 @@ def test_a_month_is_written_with_year_and_two_digits(client: TestClient, month: 
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("path", "what"),
     [
-        *(f"claims/azul-2026-0001/{step}" for step in ("send", "attest", "cut", "pay")),
-        "months/2026-03/closings",
+        ("claims/azul-2026-0001/send", "a entrega da fatura"),
+        ("claims/azul-2026-0001/attest", "o ateste da fatura"),
+        ("claims/azul-2026-0001/cut", "a glosa da fatura"),
+        ("claims/azul-2026-0001/pay", "o pagamento da fatura"),
+        ("months/2026-03/closings", "o fechamento por HTTP"),
     ],
 )
-def test_what_is_not_built_says_so(client: TestClient, path: str) -> None:
+def test_what_is_not_built_says_so(client: TestClient, path: str, what: str) -> None:
     answer = client.post(f"/v1/{path}", headers=as_("city"))
 
     assert (answer.status_code, answer.json()["code"]) == (501, "NOT_BUILT")
+    assert answer.json()["detail"].startswith(what)
     assert client.post(f"/v1/{path}").status_code == 401
 
 

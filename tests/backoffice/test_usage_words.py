@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from backoffice.cli.console import say_problem
+
 WRONG = {
     "user add": "falta o argumento LOGIN",
     "user add maria": "falta --name",
@@ -63,3 +65,12 @@ def test_help_is_portuguese(tmp_path: Path, line: str):
     assert done.returncode == 0
     assert done.stdout.startswith("Uso: catraca")
     assert [word for word in ENGLISH if word in done.stdout] == []
+
+
+def test_a_full_disk_is_told_without_a_file_that_nobody_named(capsys: pytest.CaptureFixture[str]):
+    say_problem(OSError(28, "No space left on device"))
+
+    assert (
+        capsys.readouterr().err
+        == "erro: não foi possível usar o arquivo ou a rede: No space left on device\n"
+    )

@@ -109,10 +109,22 @@ def test_nobody_is_taken_on_while_one_waits_for_too_long():
     admission.enter(b"a", 10.0)
     admission.enter(b"b", 10.1)
 
-    admission.check(10.1)
+    admission.check(b"c", 10.1)
     with pytest.raises(Overloaded):
-        admission.check(10.2)
+        admission.check(b"c", 10.2)
     admission.leave(b"a")
-    admission.check(10.2)
+    admission.check(b"c", 10.2)
 
     assert admission.in_flight == 1
+
+
+def test_a_device_that_holds_its_share_is_refused_before_its_tap_is_read():
+    admission = Admission(16, 0.15)
+    for sender in (b"a", b"a", b"b", b"c", b"d", b"e", b"f"):
+        admission.enter(sender, 10.0)
+    admission.check(b"a", 10.0)  # less than half of the places are taken
+    admission.enter(b"g", 10.0)
+
+    with pytest.raises(Overloaded):
+        admission.check(b"a", 10.0)
+    admission.check(b"b", 10.0)

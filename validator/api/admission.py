@@ -26,29 +26,30 @@ class Admission:
         """How many taps are in flight."""
         return len(self._since)
 
-    def check(self, now: float) -> None:
-        """Refuse at once, before anything of the tap is read, where it would wait too long.
-
-        Raises:
-            Overloaded: there is no place.
-        """
-        since = self._since
-        if since and (len(since) >= self._most or now - since[0] > self._wait_s):
-            raise Overloaded
-
-    def enter(self, sender: bytes, now: float) -> None:
-        """Take on a tap whose body was read; whoever sends slowly takes no place from others.
+    def check(self, sender: bytes, now: float) -> None:
+        """Refuse at once, before anything of the tap is read, what would wait too long or leave no room to others.
 
         Once half of the places are taken, no sender holds more than an eighth of them.
 
         Raises:
             Overloaded: there is no place, or this sender holds its share.
         """
-        self.check(now)
-        held = self._held.get(sender, 0)
-        if held >= self._share and len(self._since) >= self._crowded:
+        since = self._since
+        if not since:
+            return
+        if len(since) >= self._most or now - since[0] > self._wait_s:
             raise Overloaded
-        self._held[sender] = held + 1
+        if len(since) >= self._crowded and self._held.get(sender, 0) >= self._share:
+            raise Overloaded
+
+    def enter(self, sender: bytes, now: float) -> None:
+        """Take on a tap whose body was read; whoever sends slowly takes no place from others.
+
+        Raises:
+            Overloaded: as `check`, since others may have come while it was read.
+        """
+        self.check(sender, now)
+        self._held[sender] = self._held.get(sender, 0) + 1
         self._since.append(now)
 
     def leave(self, sender: bytes) -> None:

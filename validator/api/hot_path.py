@@ -105,7 +105,7 @@ class HotPath:
     async def _single(self, scope: Scope, receive: Receive, head: Head, language: str) -> bytes:
         service, admission, sender = self._service, self._admission, head.authorization
         began = perf_counter()
-        admission.check(began)
+        admission.check(sender, began)
         head.check(scope["method"], MAX_TAP_BYTES)
         raw = await read_body(receive, MAX_TAP_BYTES, service.body_timeout_s)
         admission.enter(sender, perf_counter())
@@ -182,7 +182,7 @@ class HotPath:
     async def _annul(self, scope: Scope, receive: Receive, head: Head, language: str) -> bytes:
         began = perf_counter()
         service, admission, sender = self._service, self._admission, head.authorization
-        admission.check(began)
+        admission.check(sender, began)
         head.check(scope["method"], MAX_TAP_BYTES)
         raw = await read_body(receive, MAX_TAP_BYTES, service.body_timeout_s)
         admission.enter(sender, perf_counter())
