@@ -231,13 +231,16 @@ class JournalMonth:
         return BoardingRow.received_at <= self._closed_at, ~IS_UNDATED
 
     def _statement(self, conditions: Iterable[ColumnElement[bool]]) -> Select[Any]:
-        """Boardings with what cites them. That the citing device is the boarding's own is checked by `_own`:
+        """Boardings with what cites them.
 
+        A release that a revoked device uploads says nothing: whoever has the device writes what he likes, and the
+        boarding waits like one without a release. That the citing device is the boarding's own is checked by `_own`:
         said here, it would lead SQLite to walk a device's whole journal for every boarding.
         """
         released = and_(
             ReleaseRow.boarding_id == BoardingRow.boarding_id,
             ReleaseRow.received_at <= self._closed_at,
+            ReleaseRow.flags.bitwise_and(Flag.REVOKED_DEVICE.value) == 0,
         )
         annulled = and_(
             AnnulmentRow.boarding_id == BoardingRow.boarding_id,

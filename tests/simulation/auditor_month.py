@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tests.simulation.auditor_hot import card_refusal
-from tests.simulation.auditor_journal import QUARANTINE, Entries, Row, TapFact, has_gone
+from tests.simulation.auditor_journal import QUARANTINE, Entries, Release, Row, TapFact, has_gone
 from tests.simulation.auditor_law import (
     OLDEST_LIST,
     REPAID,
@@ -114,6 +114,8 @@ class Months:
         self._law = law
         self._attempts = {attempt.received: attempt for attempt in facts.attempts}
         self._rows = observed.rows["boardings"]
+        late = [r for r in observed.rows["releases"] if has_gone(r["device"], r["received_at"], facts)]
+        self._unheard = {entries.cites.get((r["device"], r["epoch"], r["seq"])) for r in late}
 
     def rate(self) -> list[Rated]:
         rides: dict[str | None, list[Ride]] = {}
@@ -128,7 +130,7 @@ class Months:
         attempt = self._attempts.get(row["received_at"])
         if fact is None or attempt is None:
             return None
-        release = fact.release
+        release = None if fact.boarding in self._unheard else fact.release
         single = attempt.kind != "batch"
         if release is None and row["kind"] == "REFUSAL":
             return None
@@ -139,7 +141,7 @@ class Months:
         token = self._facts.tokens.get(fact.token or "")
         hot_id = None if token is None else token.hot_id
         states = self._states(hot_id, attempt, at, online=online)
-        ride_class, key = _released_on(fact, row, self._facts)
+        ride_class, key = _released_on(fact, release, row, self._facts)
         operator, place = self._place(fact)
         doubts = (
             "CLOCK_INVALID" if flag == QUARANTINE else None,
@@ -328,11 +330,13 @@ def _options(ride: Ride, holder: Known) -> Known:
     return narrowed(holder, rights=holder.rights, ages=True, purses=student)
 
 
-def _released_on(fact: TapFact, row: Row, facts: Facts) -> tuple[str | None, str | None]:
+def _released_on(
+    fact: TapFact, release: Release | None, row: Row, facts: Facts
+) -> tuple[str | None, str | None]:
     """Class and purse: what the device says, else what was answered."""
     category = row["category"]
-    ride_class = None if fact.release is None else fact.release.ride_class
-    key = None if fact.release is None else fact.release.purse
+    ride_class = None if release is None else release.ride_class
+    key = None if release is None else release.purse
     if ride_class is None and row["kind"] == "BOARDING":
         ride_class = class_of(category)
     if ride_class == "PURSE" and key is None and category in ("PREPAID", "VT"):
