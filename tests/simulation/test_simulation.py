@@ -16,7 +16,7 @@ from tests.simulation.world import SMALL
 
 pytestmark = pytest.mark.hot_state
 
-SEEDS = int(os.environ.get("CATRACA_TEST_SEEDS", "12"))
+SEEDS = int(os.environ.get("CATRACA_TEST_SEEDS", "4"))
 """How many fresh seeds; those that failed once are always played."""
 
 QUICK_MUTATIONS = ("usage_not_compared", "durable_one_too_high", "cap_one_too_high", "folded_backwards")
