@@ -63,11 +63,6 @@ PURSE_CATEGORIES: Final = frozenset({Category.VT, Category.PREPAID, Category.STU
 """Categories that spend a pass: three quarters of these boardings."""
 
 
-def share_of_day(hour: int) -> float:
-    """The part of a day's boardings that falls in one hour of it."""
-    return float(HOURS[hour] / sum(HOURS))
-
-
 def peak_hour() -> int:
     """The fullest hour of the day."""
     return max(range(24), key=HOURS.__getitem__)

@@ -106,9 +106,8 @@ class Riders(FastHttpUser):
         due = last = 0.0
         while last < _SECONDS:
             moment = time.perf_counter() - began
-            part = _PROFILE.rate(moment) * (
-                moment - last
-            )  # of the time that passed, however late this comes round
+            # Of the time that passed, however late this comes round.
+            part = _PROFILE.rate(moment) * (moment - last)
             coming = int(due + part)
             for number in range(coming):
                 came = last + (moment - last) * (number + 1) / coming

@@ -21,7 +21,6 @@ from validator.domain.service_time import SAO_PAULO
 BOM = b"\xef\xbb\xbf"
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
 
-Cell = str | int | Cents
 Row = list[str]
 
 ANNEX_HEADER = (

@@ -117,9 +117,8 @@ def annex_file(number: Code, by: ByClaimReader, session: Reads) -> Response:
     claim = claim_of(session, by, number)
     with ExitStack() as closing:
         whole = closing.enter_context(tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))
-        for chunk in checked_annex(
-            session, claim
-        ):  # all of it before the first byte goes out: it may be refused
+        # All of it before the first byte goes out, since it may be refused at its end.
+        for chunk in checked_annex(session, claim):
             whole.write(chunk)
         whole.seek(0)
         kept = closing.pop_all()

@@ -1,8 +1,8 @@
 """Close a month: rate all of it, freeze the verdicts, and give each operator one numbered claim.
 
 One transaction, for all operators at once (`month_transaction`): of two clerks who close together one does the work and
-the other gets the same claims. What had not been received at the instant of
-closing is not in it, whenever the command runs; it remains for a complementary closing (`part` 2 and on).
+the other gets the same claims. What had not been received at the instant of closing is not in it, whenever the command
+runs; it remains for a complementary closing (`part` 2 and on).
 """
 
 import hashlib

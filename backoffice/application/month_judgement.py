@@ -162,9 +162,8 @@ def _states_of(
     oldest = timedelta(hours=register.city.book.parameter_on("list_max_age_hours", day))
     states = [holder.recorded_at(row.dated_at), holder.recorded_at(row.dated_at - oldest)]
     if not row.batch and row.revision is not None:
-        states.append(
-            holder.at_revision(row.revision)
-        )  # posted online, but the device never heard the answer
+        # Posted online, but the device never heard the answer.
+        states.append(holder.at_revision(row.revision))
     return tuple({state.revision: state for state in states}.values())
 
 

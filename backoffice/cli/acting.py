@@ -58,7 +58,6 @@ As = Annotated[
     typer.Option("--as", envvar="CATRACA_AS", metavar="LOGIN", help="Quem age: o login da pessoa."),
 ]
 Day = Annotated[date, typer.Option(parser=parse_day, metavar="DATA")]
-OptionalDay = Annotated[date | None, typer.Option(parser=parse_day, metavar="DATA")]
 Moment = Annotated[datetime | None, typer.Option(parser=parse_instant, metavar="INSTANTE")]
 
 

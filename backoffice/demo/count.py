@@ -32,7 +32,6 @@ _FREE = frozenset(
         Category.SPECIAL_ED,
     }
 )
-_REPAID = frozenset({Category.TEACHER, Category.SPECIAL_ED})
 _KEYS = frozenset(
     {
         Category.CHILD,

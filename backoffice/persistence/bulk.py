@@ -83,9 +83,8 @@ def insert_values(session: WriteSession, table: Table, rows: Sequence[tuple[Any,
     assert isinstance(driver, psycopg.Connection)
     statement = _copy(table.name, table.c.keys(), binary=True)
     with driver.cursor() as cursor:
-        cursor.adapters.register_dumper(
-            bytes, BytesBinaryDumper
-        )  # the newest is used; psycopg's own is in Python
+        # Of several the one registered last is used, and psycopg's own last one is in Python.
+        cursor.adapters.register_dumper(bytes, BytesBinaryDumper)
         with cursor.copy(statement) as copy:
             copy.set_types([_binary_type(column.type) for column in table.c])
             for row in rows:

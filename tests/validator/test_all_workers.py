@@ -1,4 +1,4 @@
-"""Metrics and readiness of all workers, whichever is asked, and the board on which they say how they are."""
+"""Metrics and readiness of all workers, whichever is asked, and the noticeboard on which they say how they are."""
 
 import httpx2
 import pytest
@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import Route
 
 from validator.serve.all_workers import SILENT_S, AllWorkers
-from validator.serve.board import Board, Notice
+from validator.serve.noticeboard import Notice, Noticeboard
 
 PAGE = """# HELP catraca_boardings_total Answers to single taps.
 # TYPE catraca_boardings_total counter
@@ -20,7 +20,7 @@ catraca_taps_in_flight 1.0
 NOW = 1_000.0
 
 
-def asked(board: Board, *, lacks: tuple[str, ...] = ()) -> httpx2.AsyncClient:
+def asked(noticeboard: Noticeboard, *, lacks: tuple[str, ...] = ()) -> httpx2.AsyncClient:
     """A client of worker 0, which says of itself what the arguments say."""
     said = {"status": "not-ready" if lacks else "ready", "lacks": list(lacks)}
     inner = Starlette(
@@ -29,16 +29,16 @@ def asked(board: Board, *, lacks: tuple[str, ...] = ()) -> httpx2.AsyncClient:
             Route("/v1/health/ready", lambda _: JSONResponse(said, 503 if lacks else 200)),
         ]
     )
-    app = AllWorkers(inner, board=board, number=0, clock=lambda: NOW)
+    app = AllWorkers(inner, noticeboard=noticeboard, number=0, clock=lambda: NOW)
     return httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://validator")
 
 
 async def test_a_page_of_metrics_has_the_series_of_each_worker_under_one_name():
-    board = Board(3)
-    board.post(1, Notice(11, (), PAGE.replace("3.0", "4.0")), NOW - 1)
-    board.restarted(2)
+    noticeboard = Noticeboard(3)
+    noticeboard.post(1, Notice(11, (), PAGE.replace("3.0", "4.0")), NOW - 1)
+    noticeboard.restarted(2)
 
-    async with asked(board) as client:
+    async with asked(noticeboard) as client:
         page = (await client.get("/metrics")).text
 
     families = {family.name: family for family in text_string_to_metric_families(page)}
@@ -60,20 +60,20 @@ async def test_a_page_of_metrics_has_the_series_of_each_worker_under_one_name():
 async def test_the_service_is_ready_when_all_workers_that_run_are(
     own: tuple[str, ...], other: tuple[str, ...], expected: list[str]
 ):
-    board = Board(3)  # the third has not begun, and takes no connection
-    board.post(1, Notice(11, other, PAGE), NOW)
+    noticeboard = Noticeboard(3)  # the third has not begun, and takes no connection
+    noticeboard.post(1, Notice(11, other, PAGE), NOW)
 
-    async with asked(board, lacks=own) as client:
+    async with asked(noticeboard, lacks=own) as client:
         answer = await client.get("/v1/health/ready")
 
     assert (answer.status_code, answer.json()["lacks"]) == (503 if expected else 200, expected)
 
 
 async def test_a_worker_that_has_been_silent_is_not_counted():
-    board = Board(2)
-    board.post(1, Notice(11, ("city",), PAGE), NOW - SILENT_S - 1)
+    noticeboard = Noticeboard(2)
+    noticeboard.post(1, Notice(11, ("city",), PAGE), NOW - SILENT_S - 1)
 
-    async with asked(board) as client:
+    async with asked(noticeboard) as client:
         ready = await client.get("/v1/health/ready")
         page = (await client.get("/metrics")).text
 
@@ -82,19 +82,19 @@ async def test_a_worker_that_has_been_silent_is_not_counted():
 
 
 def test_a_notice_that_is_half_written_is_not_read():
-    board = Board(2)
-    board.post(1, Notice(11, (), PAGE), NOW)
-    board._memory[256 * 1024 + 20] ^= 1
+    noticeboard = Noticeboard(2)
+    noticeboard.post(1, Notice(11, (), PAGE), NOW)
+    noticeboard._memory[256 * 1024 + 20] ^= 1
 
-    assert board.read(1) is None
-    assert board.read(0) is None
+    assert noticeboard.read(1) is None
+    assert noticeboard.read(0) is None
 
 
 def test_a_page_that_is_too_large_is_left_out_and_the_worker_still_counts():
-    board = Board(1)
-    board.post(0, Notice(7, (), "x" * 300_000), NOW)
+    noticeboard = Noticeboard(1)
+    noticeboard.post(0, Notice(7, (), "x" * 300_000), NOW)
 
-    posted = board.read(0)
+    posted = noticeboard.read(0)
 
     assert posted is not None
     assert posted.notice == Notice(7, (), "")

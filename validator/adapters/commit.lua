@@ -4,8 +4,8 @@
 -- ARGV: number of shards, seconds to live; for each shard the generation that was read and the highest commit_no known;
 --       for each item its shard, usage read, usage new, seen read, seen new, journal entry. Empty means: none.
 -- Answer, for each item: its commit_no; 0 when something moved; -1 when the shard is fenced, another generation, or has
---       lost commits; -3 when Redis is full; -2 when it would not write for another reason; or the bytes of `seen` that were already there.
---       Then, for each shard, its generation.
+--       lost commits; -3 when Redis is full; -2 when it would not write for another reason; or the bytes of `seen` that were
+--       already there. Then, for each shard, its generation.
 local shards = tonumber(ARGV[1])
 local seconds = ARGV[2]
 local read = redis.call('MGET', unpack(KEYS))

@@ -181,10 +181,8 @@ class RedisLink:
         Raises:
             RedisLinkError: the connection is gone, or the time is up; the commands may have been carried out.
         """
-        transport, loop = (
-            self._replies.transport,
-            self._loop,
-        )  # to ask for the loop each time costs a system call
+        # The loop is kept, since to ask for the running one costs a system call each time.
+        transport, loop = self._replies.transport, self._loop
         if transport is None or loop is None:
             raise RedisLinkError("not connected")
         done: asyncio.Future[list[Any]] = loop.create_future()

@@ -169,7 +169,6 @@ _HOMES = tuple(bytes((home,)) for home in range(SHARDS))
 _answer_decoder = msgspec.msgpack.Decoder(AnswerRecord)
 _entry_decoder = msgspec.msgpack.Decoder(JournalEntry)
 _head_decoder = msgspec.msgpack.Decoder(HeadRecord)
-_id_decoder = msgspec.msgpack.Decoder(IdRecord)
 
 
 def pack_answer(record: AnswerRecord) -> bytes:

@@ -3,6 +3,6 @@
 supervisor    starts the workers, starts again the one that dies, ends all of them in order
 worker        one process: the application under uvicorn, warm before it listens
 connections   how long a client may take, and how many may be connected
-board         what each worker says of itself, in memory that all of them share
+noticeboard   what each worker says of itself, in memory that all of them share
 all_workers   metrics and readiness of all workers, whichever of them is asked
 """

@@ -8,7 +8,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from validator.serve.board import Board, Notice, Posted
+from validator.serve.noticeboard import Notice, Noticeboard, Posted
 
 METRICS = "/metrics"
 READY = "/v1/health/ready"
@@ -28,10 +28,12 @@ class _Readiness(msgspec.Struct):
 class AllWorkers:
     """Stands in front of the application behind the boarding routes."""
 
-    def __init__(self, app: ASGIApp, *, board: Board, number: int, clock: Callable[[], float]) -> None:
-        """`clock` tells the seconds that notices on the board are dated with."""
+    def __init__(
+        self, app: ASGIApp, *, noticeboard: Noticeboard, number: int, clock: Callable[[], float]
+    ) -> None:
+        """`clock` tells the seconds that notices on the noticeboard are dated with."""
         self._app = app
-        self._board = board
+        self._notices = noticeboard
         self._number = number
         self._clock = clock
 
@@ -47,15 +49,15 @@ class AllWorkers:
 
     def _others(self) -> Iterator[tuple[int, Posted]]:
         now = self._clock()
-        for number in range(self._board.workers):
-            posted = self._board.read(number) if number != self._number else None
+        for number in range(self._notices.workers):
+            posted = self._notices.read(number) if number != self._number else None
             if posted is not None and now - posted.at < SILENT_S:
                 yield number, posted
 
     def _metrics(self, own: Response) -> Response:
         pages = {number: posted.notice.metrics for number, posted in self._others()}
         pages[self._number] = bytes(own.body).decode()
-        body = merged(pages) + _of_the_whole(self._board.workers, set(pages), self._board.restarts())
+        body = merged(pages) + _of_the_whole(self._notices.workers, set(pages), self._notices.restarts())
         return Response(body, headers={"content-type": own.headers["content-type"]})
 
     def _ready(self, own: Response) -> Response:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from validator.serve.board import Board
+from validator.serve.noticeboard import Noticeboard
 from validator.serve.worker import run_worker
 from validator.settings import Settings
 
@@ -41,9 +41,8 @@ def reserve(host: str, port: int) -> socket.socket:
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
     try:
-        with socket.socket(
-            family, socket.SOCK_STREAM
-        ) as probe:  # alone, else two services would share the port
+        # Without SO_REUSEPORT, else two services would share the port.
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
         kept = socket.socket(family, socket.SOCK_STREAM)
@@ -72,7 +71,7 @@ class Supervisor:
     def __init__(self, settings: Settings, address: socket.socket, workers: int) -> None:
         self._settings = settings
         self._address = address
-        self._board = Board(workers)
+        self._notices = Noticeboard(workers)
         self._workers = [_Worker(number) for number in range(workers)]
         self._alive, self._held = os.pipe()
         self._stop = False
@@ -127,7 +126,7 @@ class Supervisor:
             if self._is_stopping():  # asked to stop in the instant between the fork and here
                 os._exit(0)
             os.close(self._held)
-            run_worker(self._settings, self._address, number, self._board, self._alive)
+            run_worker(self._settings, self._address, number, self._notices, self._alive)
             code = 0
         except SystemExit as error:
             code = error.code if isinstance(error.code, int) else FAILED
@@ -151,7 +150,7 @@ class Supervisor:
             if worker.pid == 0:
                 continue
             ended, status = os.waitpid(worker.pid, os.WNOHANG)
-            posted = self._board.read(worker.number)
+            posted = self._notices.read(worker.number)
             self._settled = self._settled or posted is not None
             if ended:
                 code = os.waitstatus_to_exitcode(status)
@@ -179,8 +178,8 @@ class Supervisor:
             restart_in_s=worker.wait_s,
         )
         worker.pid = 0
-        self._board.clear(worker.number)
-        self._board.restarted(worker.number)
+        self._notices.clear(worker.number)
+        self._notices.restarted(worker.number)
 
     # Ending
 

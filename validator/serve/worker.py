@@ -14,8 +14,8 @@ import uvicorn
 from validator.api.hot_path import HotPath
 from validator.bootstrap import create_app
 from validator.serve.all_workers import AllWorkers, notice_of
-from validator.serve.board import Board
 from validator.serve.connections import ConnectionLimits, Guard, guarded_by, limit_files
+from validator.serve.noticeboard import Noticeboard
 from validator.settings import Settings
 
 _WARM_S = 2.0
@@ -27,14 +27,16 @@ _SPARE_S = 1.0
 _log = structlog.get_logger("catraca.worker")
 
 
-def run_worker(settings: Settings, address: socket.socket, number: int, board: Board, parent: int) -> None:
+def run_worker(
+    settings: Settings, address: socket.socket, number: int, noticeboard: Noticeboard, parent: int
+) -> None:
     """Serve until SIGTERM, or until the parent is gone.
 
     Args:
         settings: As the parent read them.
         address: A socket bound to the address; this worker listens on one of its own.
         number: Which worker this is.
-        board: Where it says how it is.
+        noticeboard: Where it says how it is.
         parent: A pipe whose other end only the parent holds.
     """
     most = limit_files(settings.max_connections)
@@ -48,11 +50,11 @@ def run_worker(settings: Settings, address: socket.socket, number: int, board: B
         )
     )
     app = create_app(settings, numbers=guard.numbers, warm_s=_WARM_S)
-    app.behind.add_middleware(AllWorkers, board=board, number=number, clock=time.monotonic)
+    app.behind.add_middleware(AllWorkers, noticeboard=noticeboard, number=number, clock=time.monotonic)
 
     async def each_second() -> None:
         await guard.sweep(asyncio.get_running_loop().time())
-        board.post(number, await notice_of(app.behind, os.getpid()), time.monotonic())
+        noticeboard.post(number, await notice_of(app.behind, os.getpid()), time.monotonic())
 
     server = _Server(_config(settings, app, guard, each_second), parent)
     server.run([bound_like(address)])

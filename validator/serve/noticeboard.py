@@ -39,7 +39,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Notice).decode
 
 
-class Board:
+class Noticeboard:
     """A slot for each worker; made before the workers are forked.
 
     A slot has one writer. Whoever reads checks a sum, and reads again what was being written meanwhile.
