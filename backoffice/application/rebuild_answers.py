@@ -15,7 +15,7 @@ from validator.domain.vocabulary import Category, Turnstile
 from validator.records.codes import CATEGORY_CODE, TURNSTILE_CODE, Flag
 from validator.records.journal import AnswerRecord, pack_answer, pack_id
 from validator.records.keys import DURABLE_SECONDS
-from validator.records.packing import to_micros
+from validator.records.packing import to_digits, to_micros
 from validator.records.usage import EffectRecord
 
 _CHUNK = 300
@@ -143,9 +143,9 @@ def _answer(row: Any, later: Iterable[Any]) -> AnswerRecord:
         turnstile=TURNSTILE_CODE[Turnstile(row.turnstile or Turnstile.HOLD)],
         month_boardings=row.month_boardings,
         passes=row.passes,
-        rules=row.rules or "",
+        rules=to_digits(row.rules or ""),
         device=row.device,
-        holder=holder,
+        holder=None if holder is None else to_digits(holder),
         occurred_micros=to_micros(row.occurred_at or row.dated_at),
         vehicle=(row.vehicle or "") if holder is not None else "",
         effect=None if standing is None else standing.own(),

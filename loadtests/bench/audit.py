@@ -102,8 +102,8 @@ def audit_singles(url: str, taps: Taps, load: Load) -> Audit:
         audit.unanswered = len(unanswered)
         _refuse_strangers(unanswered, taps)
         for entry in entries.values():
-            if entry.holder is not None and any(effect.uses is not None for effect in entry.effects):
-                spent[entry.holder] += 1
+            if entry.holder_id is not None and any(effect.uses is not None for effect in entry.effects):
+                spent[entry.holder_id] += 1
         audit.purse_rides = spent.total()
         _compare_usage(client, taps.riders, spent)
     return audit
@@ -137,7 +137,7 @@ def _compare(said: _Single, entries: dict[bytes, JournalEntry], taps: Taps, inde
     kind = EntryKind.BOARDING if said.outcome == "accepted" else EntryKind.REFUSAL
     holder = taps.riders[index].holder_id or None
     facts = (kind, said.reason.code, said.fare_cents, said.rider_cents, holder, False)
-    written = (entry.kind, entry.reason, entry.fare_cents, entry.rider_cents, entry.holder, said.replayed)
+    written = (entry.kind, entry.reason, entry.fare_cents, entry.rider_cents, entry.holder_id, said.replayed)
     if facts != written:
         raise WrongAnswer(f"tap {expected}: answered {facts}, journal says {written}")
     if entry.rider_cents + entry.city_cents + entry.operator_cents != entry.fare_cents:

@@ -40,7 +40,7 @@ from validator.records.keys import (
     seen_key,
     usage_key,
 )
-from validator.records.packing import to_micros
+from validator.records.packing import to_digits, to_micros
 from validator.records.snapshot import DurableRecord, unpack_durable
 from validator.records.usage import EffectRecord, fold, last_record, pack_usage, unpack_usage
 
@@ -94,7 +94,7 @@ def boarding(
         "line": "102",
         "vehicle": "1207",
         "medium": 0 if holder is not None else 4,
-        "holder": holder,
+        "holder": None if holder is None else to_digits(holder),
         "reason": 0,
         "category": CATEGORY_CODE[Category.STUDENT_50 if holder is not None else Category.FULL],
         "rule": "half",
@@ -208,7 +208,6 @@ def answer(entry: JournalEntry) -> AnswerRecord:
         entry.category,
         entry.fare_cents,
         entry.rider_cents,
-        entry.change_cents,
         entry.turnstile,
         entry.month_boardings,
         entry.passes,
@@ -219,6 +218,7 @@ def answer(entry: JournalEntry) -> AnswerRecord:
         (entry.vehicle or "") if entry.holder is not None else "",
         entry.effects[0].own() if entry.effects else None,
         city_cents=entry.city_cents,
+        change_cents=entry.change_cents,
         purse=entry.effects[0].uses if entry.effects else None,
     )
 
@@ -230,7 +230,7 @@ class SmallValidator:
         self.redis: Any = redis.Redis.from_url(url)
 
     def home(self, entry: JournalEntry) -> int:
-        return device_shard(entry.device) if entry.holder is None else holder_shard(entry.holder)
+        return device_shard(entry.device) if entry.holder_id is None else holder_shard(entry.holder_id)
 
     def commit(self, entry: JournalEntry) -> bool:
         """Commit unless the boarding was seen; False for a replay."""
@@ -241,10 +241,10 @@ class SmallValidator:
             if not self.redis.set(id_key(identity), pack_id(entry.digest, home), nx=True, ex=ID_SECONDS):
                 return False
             self.redis.set(seen_key(home, identity), pack_answer(answer(entry)), ex=ID_SECONDS)
-        if entry.holder is not None and entry.effects:
-            usage = self.redis.get(usage_key(entry.holder))
+        if entry.holder_id is not None and entry.effects:
+            usage = self.redis.get(usage_key(entry.holder_id))
             after = fold(unpack_usage(usage) if usage else Usage(), entry.effects)
-            self.redis.set(usage_key(entry.holder), pack_usage(after))
+            self.redis.set(usage_key(entry.holder_id), pack_usage(after))
         self.journal(home, pack_entry(entry))
         return True
 

@@ -41,7 +41,9 @@ CHANGES: dict[str, st.SearchStrategy[Any]] = {
     "dated_micros": st.none() | INSTANTS,
     "medium": st.none() | CODES,
     "keyed": st.none() | CODES,
-    "holder": st.sampled_from([None, "short", "00000000000000aa", "0000000\x00000000aa"]),
+    "holder": st.sampled_from(
+        [None, "short", "00000000000000aa", 0xAA, 2**64 - 1, -1, "0000000\x00000000aa"]
+    ),
     "reason": st.none() | st.integers(-1, 40),
     "category": st.none() | CODES,
     "turnstile": st.none() | CODES,

@@ -40,7 +40,9 @@ async def items_of(
 async def effects(city: SeededCity) -> Usage:
     """Usage as a rebuild would fold it from the journal."""
     entries = sorted(city.journal(), key=lambda entry: entry.seq)
-    return fold(Usage(), [effect for entry in entries if entry.holder == HOLDER for effect in entry.effects])
+    return fold(
+        Usage(), [effect for entry in entries if entry.holder_id == HOLDER for effect in entry.effects]
+    )
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ async def test_a_student_rides_at_half_fare(city: SeededCity, service: Service):
     }
     (entry,) = city.journal()
     assert (entry.kind, entry.category, entry.city_cents, entry.seq) == (EntryKind.BOARDING, 8, 225, 1)
-    assert (entry.holder, entry.revision, entry.city_revision, entry.flags) == (HOLDER, 1, 1, 0)
+    assert (entry.holder_id, entry.revision, entry.city_revision, entry.flags) == (HOLDER, 1, 1, 0)
     assert city.usage().used == {"STUDENT": 1}
     assert city.usage().half_fare == {"2026-03": 1}
 

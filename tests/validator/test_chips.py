@@ -72,7 +72,7 @@ async def test_a_pupils_chip_pays_the_whole_fare_and_the_kind_of_proof_is_record
     assert city.usage(ONE).half_fare == {}
     (entry,) = city.journal()
     assert entry.medium == MEDIUM_CODE[MediumKind.UID]
-    assert (entry.holder, entry.card_number, entry.card_issue) == (ONE, 10_009, 1)
+    assert (entry.holder_id, entry.card_number, entry.card_issue) == (ONE, 10_009, 1)
     assert (entry.city_cents, entry.revision) == (0, 1)
 
 
@@ -93,7 +93,7 @@ async def test_a_chip_that_nobody_has_is_an_unknown_card_of_nobody(city: SeededC
 
     assert answer["reason"] == {"code": int(Reason.CARD_UNKNOWN), "name": "CARD_UNKNOWN", "final": True}
     (entry,) = city.journal()
-    assert (entry.holder, entry.card_number, entry.medium) == (None, None, MEDIUM_CODE[MediumKind.UID])
+    assert (entry.holder_id, entry.card_number, entry.medium) == (None, None, MEDIUM_CODE[MediumKind.UID])
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ async def test_a_chip_is_as_good_as_the_issue_that_it_is_bound_to(
     assert answer["reason"]["name"] == reason
     assert city.usage(ONE).used == {}
     (entry,) = city.journal()
-    assert (entry.holder, entry.card_issue) == (ONE, 1)
+    assert (entry.holder_id, entry.card_issue) == (ONE, 1)
 
 
 async def test_the_snapshot_alone_says_what_a_chip_may_do(city: SeededCity, service: Service):
@@ -128,7 +128,7 @@ async def test_the_snapshot_alone_says_what_a_chip_may_do(city: SeededCity, serv
 
     assert answer["reason"]["name"] == "CARD_UNKNOWN"
     (entry,) = city.journal()
-    assert (entry.holder, entry.card_number) == (None, None)
+    assert (entry.holder_id, entry.card_number) == (None, None)
 
 
 async def test_each_of_a_holders_chips_is_as_good_as_its_own_card(city: SeededCity, service: Service):
@@ -281,7 +281,7 @@ async def test_while_a_chip_changes_hands_every_tap_has_one_answer_and_one_effec
     used = [city.usage(holder).used.get("PREPAID", 0) for holder in (ONE, TWO)]
     assert sum(used) == accepted
     entries = [entry for entry in city.journal() if entry.reason == 0]
-    assert [sum(entry.holder == holder for entry in entries) for holder in (ONE, TWO)] == used
+    assert [sum(entry.holder_id == holder for entry in entries) for holder in (ONE, TWO)] == used
     assert len(city.journal()) == len(taps)
     assert {names[0] for names in said} <= {"OK", "CARD_UNKNOWN"}
 
@@ -365,7 +365,7 @@ async def test_a_tap_that_waits_for_a_person_to_date_it_names_the_card_of_the_ch
 
     assert item["reason"]["name"] == "CLOCK_INVALID"
     tap = next(entry for entry in city.journal() if entry.kind == EntryKind.REFUSAL)
-    assert (tap.holder, tap.card_number, tap.card_issue) == (ONE, 10_009, 1)
+    assert (tap.holder_id, tap.card_number, tap.card_issue) == (ONE, 10_009, 1)
 
 
 async def test_entries_of_chips_carry_no_uid(city: SeededCity, service: Service):

@@ -1,12 +1,14 @@
 """What is kept of a tap, read back by name: its fields are written by their place."""
 
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from tests.validator.seeded_city import city_record
-from validator.application.cards import ReadCard
+from validator.application.cards import card_of
 from validator.application.tap_records import TapFacts, accepted_answer, packed_entry, refused_answer
 from validator.domain.decision import Accepted, Refused, Uses
 from validator.domain.money import Cents
@@ -23,7 +25,7 @@ from validator.records.journal import (
     unpack_answer,
     unpack_entry,
 )
-from validator.records.packing import RecordError, pack_values, to_micros
+from validator.records.packing import RecordError, from_digits, pack, pack_values, to_digits, to_micros
 from validator.records.usage import EffectRecord, LastRecord, OwnEffect
 
 HOLDER = "00000000000000aa"
@@ -51,7 +53,7 @@ def facts_of(medium: CardMedium | DocumentMedium, dated_at: datetime = AT) -> Ta
         to_micros(DATED),
         to_micros(dated_at),
         True,
-        ReadCard(token, b"", 0, b"", b"") if isinstance(medium, CardMedium) else None,
+        card_of(token, b"") if isinstance(medium, CardMedium) else None,
         CONTINUES if isinstance(medium, CardMedium) else None,
     )
 
@@ -64,7 +66,7 @@ def accepted(dated_at: datetime) -> tuple[AnswerRecord, JournalEntry]:
     decision = Accepted(
         Category.STUDENT_50, RULE, *parts, Turnstile.NOT_TURNED, uses, Cents(5), personal=True
     )
-    kept = accepted_answer(facts, decision, VIEW.rules, 12, HOLDER, OWN, 49, 9)
+    kept = accepted_answer(facts, decision, VIEW.rules, 12, to_digits(HOLDER), OWN, 49, 9)
     return unpack_answer(pack_answer(kept)), unpack_entry(packed_entry(facts, decision, kept, VIEW, 6))
 
 
@@ -83,7 +85,7 @@ def test_the_answer_of_an_accepted_boarding_is_read_back_as_it_was_written(dated
         passes=9,
         rules=VIEW.rules,
         device="v-1",
-        holder=HOLDER,
+        holder=0xAA,
         occurred_micros=to_micros(AT),
         vehicle="1207",
         effect=OWN,
@@ -115,7 +117,7 @@ def test_the_entry_of_an_accepted_boarding_is_read_back_as_it_was_written(dated_
         vehicle="1207",
         trip="102-0715-I",
         medium=0,
-        holder=HOLDER,
+        holder=0xAA,
         card_number=41,
         card_issue=2,
         revision=6,
@@ -162,3 +164,21 @@ def test_an_instant_that_no_calendar_has_makes_a_poison_entry_and_no_other_error
 
 def test_a_record_may_be_written_by_its_first_fields():
     assert unpack_entry(pack_values((2, "v-1", 1, 1, b"", 5))) == JournalEntry(2, "v-1", 1, 1, b"", 5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"change_cents": 49_152}, {"flags": 4}, {"dated_micros": 0}, {"undone": True}, {"released": False}],
+)
+def test_an_answer_ends_early_only_where_the_rest_is_plain(changes: dict[str, Any]):
+    plain = AnswerRecord(0, 8, 450, 225, 0, 49, 9, 2**64 - 1, "v-1", 0, 5, "1207", OWN, 225, 0)
+    answer = replace(plain, **changes)
+
+    assert unpack_answer(pack_answer(answer)) == answer
+    assert (len(pack_answer(answer)) < len(pack(answer))) == (not changes)
+
+
+@pytest.mark.parametrize("text", ["00000000000000aa", "f" * 16, "00000000000000AA", "aa", "", "v1", "٠" * 16])
+def test_digits_are_given_back_letter_by_letter(text: str):
+    assert from_digits(to_digits(text)) == text
+    assert isinstance(to_digits(text), int) == (text in ("00000000000000aa", "f" * 16))

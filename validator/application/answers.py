@@ -140,7 +140,7 @@ def boarding_answer(
         answer.change_cents,
         _TURNSTILES[answer.turnstile],
         RemainingAnswer(answer.month_boardings, answer.passes),
-        answer.rules,
+        answer.rules_version,
         display_of(answer, ride_class),
         _SENTENCES[language][answer.reason],
         replayed,

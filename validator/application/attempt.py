@@ -47,6 +47,7 @@ from validator.records.codes import Flag
 from validator.records.device_messages import CardMedium, CashMedium, DocumentMedium, KeyMedium, UidMedium
 from validator.records.journal import AnswerRecord, pack_answer, pack_entry, pack_id, unpack_answer
 from validator.records.keys import durable_key, raw_id_key, raw_seen_key
+from validator.records.packing import Digits
 from validator.records.snapshot import DurableRecord, unpack_durable
 from validator.records.usage import LastRecord, after_ride, month_code, pack_usage_record, unpack_usage_record
 
@@ -201,7 +202,7 @@ class Attempt:
             if refusal is not Reason.TOKEN_INVALID and not self._is_signed(card, view):
                 refusal = Reason.TOKEN_INVALID  # whatever a forged token says of itself
             counts = refusal in (Reason.CARD_REPLACED, Reason.CARD_BLOCKED)
-            holder = card.token.holder_id if counts else None
+            holder = card.holder if counts else None
             return self._refused(Refused(refusal), view, flags, holder, read.revision)
         usage_was = values[card.usage_key]
         if usage_was is None:
@@ -215,7 +216,7 @@ class Attempt:
         usage = unpack_usage_record(usage_was)
         tap = self._tap(view, usage)
         decision = self._decide(tap, read.holder, usage, view)
-        holder = card.token.holder_id
+        holder = card.holder
         if isinstance(decision, Refused):
             return self._refused(decision, view, flags, holder, read.revision, card.usage_key, usage_was)
         own = left = passes = None
@@ -237,7 +238,7 @@ class Attempt:
         decision: Refused,
         view: CityView,
         flags: int,
-        holder: str | None = None,
+        holder: Digits | None = None,
         revision: int | None = None,
         usage_key: bytes | None = None,
         usage_was: bytes = b"",

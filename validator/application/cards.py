@@ -10,6 +10,7 @@ from validator.records.card_token import CardToken, TokenError, read_token
 from validator.records.city import CityView
 from validator.records.codes import CardState
 from validator.records.keys import holder_key, holder_shard, usage_key
+from validator.records.packing import Digits, to_digits
 from validator.records.snapshot import CardRecord
 
 _MOST_KNOWN = 100_000
@@ -24,6 +25,15 @@ class ReadCard(msgspec.Struct, frozen=True, gc=False):
     home: int
     holder_key: bytes
     usage_key: bytes
+    holder: Digits
+
+
+def card_of(token: CardToken, token_hash: bytes) -> ReadCard:
+    """A token with all that follows from it."""
+    holder = token.holder_id
+    return ReadCard(
+        token, token_hash, holder_shard(holder), holder_key(holder), usage_key(holder), to_digits(holder)
+    )
 
 
 class CardReader:
@@ -40,8 +50,7 @@ class CardReader:
                 token = read_token(text)
             except TokenError:
                 return None
-            holder = token.holder_id
-            card = ReadCard(token, token.hash(), holder_shard(holder), holder_key(holder), usage_key(holder))
+            card = card_of(token, token.hash())
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known[text] = card

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from validator.application.attempt import Attempt, Desk
-from validator.application.cards import ReadCard
+from validator.application.cards import ReadCard, card_of
 from validator.application.devices import Device
 from validator.application.errors import RegisterBehind, ShardFenced
 from validator.application.holders import ReadHolder
@@ -25,13 +25,10 @@ from validator.records.journal import pack_id, unpack_id
 from validator.records.keys import (
     fence_key,
     generation_key,
-    holder_key,
-    holder_shard,
     raw_id_key,
     raw_seen_key,
     uid_key,
     uid_shard,
-    usage_key,
 )
 from validator.records.snapshot import unpack_uid_holder
 
@@ -75,9 +72,7 @@ class ChipAttempt(Attempt):
             raise ShardFenced
         holder = None if way is None else unpack_uid_holder(way).holder
         if holder is not None:
-            card = ReadCard(
-                CardToken(0, holder, 0, 0), b"", holder_shard(holder), holder_key(holder), usage_key(holder)
-            )
+            card = card_of(CardToken(0, holder, 0, 0), b"")
             self.facts = structs.replace(self.facts, card=card)
             self.home = card.home
         boarding = self.facts.boarding

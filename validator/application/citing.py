@@ -118,7 +118,7 @@ class Citing(Row):
         seen = values.get(key)
         if seen is None:
             return (key,)
-        holder = unpack_answer(seen).holder
+        holder = unpack_answer(seen).holder_id
         return () if holder is None else (usage_key(holder),)
 
     def decide(self, values: Values) -> Commit | None:
@@ -157,8 +157,13 @@ class Citing(Row):
 
     def _with(self, done: FollowUp, home: int, key: bytes, seen: bytes, values: Values) -> Commit:
         self._decided = (done.answer, False)
-        holder = done.answer.holder
-        entry = replace(self.entry, flags=self.entry.flags | done.flags, effects=done.effects, holder=holder)
+        holder = done.answer.holder_id
+        entry = replace(
+            self.entry,
+            flags=self.entry.flags | done.flags,
+            effects=done.effects,
+            holder=done.answer.holder,
+        )
         commit = Commit(home, pack_entry(entry), key, seen, pack_answer(done.answer))
         if done.effects and holder is not None:
             # A boarding that names a holder is at home in that holder's shard, and so is the usage.

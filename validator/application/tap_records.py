@@ -22,7 +22,7 @@ from validator.records.device_messages import (
     UidMedium,
 )
 from validator.records.journal import AnswerRecord, JournalEntry
-from validator.records.packing import pack_values
+from validator.records.packing import Digits, pack_values
 from validator.records.usage import OwnEffect
 
 # As plain numbers: an enum's members and operators cost a third of a microsecond each.
@@ -100,9 +100,9 @@ def flags_of_place(line: str, vehicle: str, operator: str, view: CityView) -> in
 def accepted_answer(
     facts: TapFacts,
     decision: Accepted,
-    rules: str,
+    rules: Digits,
     flags: int,
-    holder: str | None = None,
+    holder: Digits | None = None,
     own: OwnEffect | None = None,
     left: int | None = None,
     passes: int | None = None,
@@ -114,7 +114,6 @@ def accepted_answer(
         CATEGORY_CODE[decision.category],
         decision.fare_cents,
         decision.rider_cents,
-        decision.change_cents,
         TURNSTILE_CODE[decision.turnstile],
         left,
         passes,
@@ -125,21 +124,21 @@ def accepted_answer(
         "" if holder is None else facts.message.vehicle,
         own,
         decision.city_cents,
+        None if own is None else own.uses,
+        decision.change_cents,
         flags,
         None if at == occurred else at,
-        purse=None if own is None else own.uses,
     )
 
 
 def refused_answer(
-    facts: TapFacts, decision: Refused, rules: str, flags: int, holder: str | None = None
+    facts: TapFacts, decision: Refused, rules: Digits, flags: int, holder: Digits | None = None
 ) -> AnswerRecord:
     """What is kept of a refused boarding's answer; `holder` is None where it cannot count for anybody."""
     occurred, at = facts.occurred_micros, facts.dated_micros
     return AnswerRecord(
         int(decision.reason),
         None,
-        0,
         0,
         0,
         TURNSTILE_CODE[decision.turnstile],
@@ -150,6 +149,8 @@ def refused_answer(
         holder,
         occurred,
         "" if holder is None else facts.message.vehicle,
+        None,
+        0,
         None,
         0,
         flags,
@@ -170,7 +171,7 @@ def packed_entry(
     holder = card_number = card_issue = None
     if facts.card is not None:
         token = facts.card.token
-        holder, card_number, card_issue = token.holder_id, token.card_number, token.issue
+        holder, card_number, card_issue = facts.card.holder, token.card_number, token.issue
     continues = None if facts.continues is None else facts.continues.bytes
     rule = operator_cents = None
     if isinstance(decision, Accepted):

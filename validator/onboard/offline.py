@@ -245,7 +245,6 @@ def _released(
         None,
         decision.fare_cents,
         decision.rider_cents,
-        decision.change_cents,
         TURNSTILE_CODE[decision.turnstile],
         left[0],
         left[1],
@@ -253,6 +252,7 @@ def _released(
         "",
         None,
         0,
+        change_cents=decision.change_cents,
     )
     return Verdict(
         released=True,

@@ -17,6 +17,7 @@ from validator.records.packing import (
     from_ordinal,
     pack_revised,
     revision_of,
+    to_digits,
     to_micros,
     to_ordinal,
     unpack_revised,
@@ -100,7 +101,7 @@ class CityView:
     Attributes:
         revision: Revision of the record that it was made from.
         city: Rules and fares.
-        rules: Version of the rule table.
+        rules: Version of the rule table, as records hold it.
         networks: Network by line.
         line_operators: Operators by line.
         vehicle_operator: Operator by vehicle.
@@ -112,7 +113,7 @@ class CityView:
         self.city: City = city_of(
             parse_rule_book(_law_mapping(record.law_json)), [_fare(fare) for fare in record.fares]
         )
-        self.rules = self.city.book.version
+        self.rules = to_digits(self.city.book.version)
         self.networks: dict[str, Network] = {line.code: NETWORKS[line.network] for line in record.lines}
         self.line_operators: dict[str, frozenset[str]] = {
             line.code: frozenset(line.operators) for line in record.lines

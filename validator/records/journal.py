@@ -1,21 +1,25 @@
 """The journal: one entry for each sequence of a device, and the answer that is kept for replay."""
 
+from functools import lru_cache
+
 import msgspec
 from msgspec.structs import replace
 
 from validator.records.codes import EntryKind
 from validator.records.keys import SHARDS
-from validator.records.packing import Packed, RecordError, pack, unpack
+from validator.records.packing import Digits, Packed, RecordError, from_digits, pack, pack_values, unpack
 from validator.records.usage import EffectRecord, OwnEffect
 
 
 class AnswerRecord(Packed, frozen=True):
     """What was answered to a boarding; amounts in centavos, instants in microseconds.
 
+    The fields after `purse` have their defaults in most answers, which then end there (`pack_answer`).
+
     Attributes:
         reason: Code of the reason; 0 is accepted.
         category: Code of the category, None for a refusal without one.
-        fare_cents, rider_cents, change_cents: Parts that the device may know.
+        fare_cents, rider_cents: Parts that the device may know.
         turnstile: Code of what the turnstile does.
         month_boardings: Half-fare boardings left in the month, None where the ride counts in no cap.
         passes: Passes left in the purse that was used, None where none was.
@@ -26,33 +30,44 @@ class AnswerRecord(Packed, frozen=True):
         vehicle: Vehicle of a boarding that counts, or may count, for a holder.
         effect: What it changed in usage, None for nothing.
         city_cents: What the city would repay; journal and verdict only, never sent online.
+        purse: Code of the purse whose pass was answered to pay, whatever the device did about it; None for no pass.
+        change_cents: Change of the cash tendered; the device may know it.
         flags: `Flag`s of the journal entry, for the verdict of a repeated batch.
         dated_micros: The instant that the service decided on where it did not believe the device's clock.
         undone: Whether its effect was taken back (annulled, or the rider was held).
         released: What the device did: None until its release arrives.
-        purse: Code of the purse whose pass was answered to pay, whatever the device did about it; None for no pass.
     """
 
     reason: int
     category: int | None
     fare_cents: int
     rider_cents: int
-    change_cents: int
     turnstile: int
     month_boardings: int | None
     passes: int | None
-    rules: str
+    rules: Digits
     device: str
-    holder: str | None
+    holder: Digits | None
     occurred_micros: int
     vehicle: str = ""
     effect: OwnEffect | None = None
     city_cents: int = 0
+    purse: int | None = None
+    change_cents: int = 0
     flags: int = 0
     dated_micros: int | None = None
     undone: bool = False
     released: bool | None = None
-    purse: int | None = None
+
+    @property
+    def holder_id(self) -> str | None:
+        """The holder as a text."""
+        return None if self.holder is None else from_digits(self.holder)
+
+    @property
+    def rules_version(self) -> str:
+        """The version of the rule table as a text."""
+        return _version(self.rules)
 
     @property
     def decided_micros(self) -> int:
@@ -118,7 +133,7 @@ class JournalEntry(Packed, frozen=True):
     keyed: int | None = None
     document: str | None = None
     tendered_cents: int | None = None
-    holder: str | None = None
+    holder: Digits | None = None
     card_number: int | None = None
     card_issue: int | None = None
     revision: int | None = None
@@ -126,7 +141,7 @@ class JournalEntry(Packed, frozen=True):
     reason: int | None = None
     category: int | None = None
     rule: str | None = None
-    rules: str | None = None
+    rules: Digits | None = None
     fare_cents: int = 0
     rider_cents: int = 0
     city_cents: int = 0
@@ -147,6 +162,16 @@ class JournalEntry(Packed, frozen=True):
     raw: bytes | None = None
     note: str | None = None
 
+    @property
+    def holder_id(self) -> str | None:
+        """The holder as a text."""
+        return None if self.holder is None else from_digits(self.holder)
+
+    @property
+    def rules_version(self) -> str | None:
+        """The version of the rule table as a text."""
+        return None if self.rules is None else _version(self.rules)
+
 
 class HeadRecord(Packed, frozen=True):
     """A signed head of a device's chain: covers all entries of the epoch up to `seq`."""
@@ -164,6 +189,7 @@ class IdRecord(Packed, frozen=True):
     home: int
 
 
+_version = lru_cache(maxsize=64)(from_digits)
 _REFUSAL = EntryKind.REFUSAL.value
 _HOMES = tuple(bytes((home,)) for home in range(SHARDS))
 _answer_decoder = msgspec.msgpack.Decoder(AnswerRecord)
@@ -172,8 +198,38 @@ _head_decoder = msgspec.msgpack.Decoder(HeadRecord)
 
 
 def pack_answer(record: AnswerRecord) -> bytes:
-    """An answer as bytes."""
-    return pack(record)
+    """An answer as bytes; equal answers give equal bytes.
+
+    A plain one ends after its purse. With fifteen fields its array's head is two bytes shorter too, and it fits what
+    Redis allocates one step earlier.
+    """
+    if (
+        record.change_cents
+        or record.flags
+        or record.dated_micros is not None
+        or record.undone
+        or record.released is not None
+    ):
+        return pack(record)
+    return pack_values(
+        (
+            record.reason,
+            record.category,
+            record.fare_cents,
+            record.rider_cents,
+            record.turnstile,
+            record.month_boardings,
+            record.passes,
+            record.rules,
+            record.device,
+            record.holder,
+            record.occurred_micros,
+            record.vehicle,
+            record.effect,
+            record.city_cents,
+            record.purse,
+        )
+    )
 
 
 def unpack_answer(data: bytes) -> AnswerRecord:
