@@ -20,13 +20,12 @@ from backoffice.persistence.claims import (
     EntryKindWord,
     RatedRow,
 )
-from backoffice.persistence.journal import AnnulmentRow, BoardingRow, TapKeyRow
+from backoffice.persistence.journal import TAKES_BACK, AnnulmentRow, BoardingRow, TapKeyRow
 from validator.domain.money import Cents
 from validator.domain.rules import RuleBook
 from validator.domain.service_time import Month, civil_date
 from validator.domain.usage import Effects, LastBoarding, Usage
 from validator.domain.vocabulary import Category
-from validator.records.codes import Flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +131,7 @@ def late_reversals(session: Session, book: RuleBook, closed_at: datetime) -> Rev
             AnnulmentRow.received_at > ClosingRow.closed_at,
             AnnulmentRow.received_at <= closed_at,
             AnnulmentRow.device == RatedRow.device,
-            AnnulmentRow.flags.bitwise_and(Flag.ANNUL_LATE.value) == 0,
+            TAKES_BACK,
             ~reversed_before,
         )
     ).all()

@@ -14,7 +14,14 @@ from sqlalchemy.orm import Session
 
 from backoffice.application.date_boarding import datings_until
 from backoffice.persistence.bulk import one_of
-from backoffice.persistence.journal import IS_UNDATED, AnnulmentRow, BoardingRow, ReleaseRow, TapKeyRow
+from backoffice.persistence.journal import (
+    IS_UNDATED,
+    TAKES_BACK,
+    AnnulmentRow,
+    BoardingRow,
+    ReleaseRow,
+    TapKeyRow,
+)
 from validator.domain.service_time import Month, month_bounds
 from validator.records.codes import Flag
 
@@ -233,9 +240,10 @@ class JournalMonth:
     def _statement(self, conditions: Iterable[ColumnElement[bool]]) -> Select[Any]:
         """Boardings with what cites them.
 
-        A release that a revoked device uploads says nothing: whoever has the device writes what he likes, and the
-        boarding waits like one without a release. That the citing device is the boarding's own is checked by `_own`:
-        said here, it would lead SQLite to walk a device's whole journal for every boarding.
+        A release or an annulment that a revoked device uploads says nothing: whoever has the device writes what he
+        likes, and the boarding waits like one without a release, or stays as it was. That the citing device is the
+        boarding's own is checked by `_own`: said here, it would lead SQLite to walk a device's whole journal for
+        every boarding.
         """
         released = and_(
             ReleaseRow.boarding_id == BoardingRow.boarding_id,
@@ -245,7 +253,7 @@ class JournalMonth:
         annulled = and_(
             AnnulmentRow.boarding_id == BoardingRow.boarding_id,
             AnnulmentRow.received_at <= self._closed_at,
-            AnnulmentRow.flags.bitwise_and(Flag.ANNUL_LATE.value) == 0,
+            TAKES_BACK,
         )
         return (
             select(*(_COLUMNS_IN_TEXT if self._postgres else _COLUMNS))

@@ -210,6 +210,10 @@ class AnnulmentRow(Base):
     __table_args__ = (Index(None, "shard", "generation", "commit_no"),)
 
 
+TAKES_BACK = AnnulmentRow.flags.bitwise_and(Flag.ANNUL_LATE.value | Flag.REVOKED_DEVICE.value) == 0
+"""An annulment that takes its boarding back: it came in time, and not from a revoked device."""
+
+
 class RejectedRow(Base):
     """A sequence that is no boarding: a conflict, an entry that cannot be read, or a declared loss; and poison.
 

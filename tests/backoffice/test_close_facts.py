@@ -11,6 +11,7 @@ from backoffice.persistence.base import writing
 from backoffice.persistence.holders import HolderRow
 from tests.backoffice.claims_city import HASH, LONG_AGO, ClaimsCity, at, make_claims_city
 from tests.backoffice.claims_month import close, documents, excluded
+from validator.records.codes import Flag
 
 RIDE = "2026-03-10 07:00"
 
@@ -184,6 +185,18 @@ def test_a_revoked_device_is_not_believed_and_takes_nothing(city: ClaimsCity) ->
     document = closed(city)
 
     assert (document["totals"]["rides"], excluded(document)) == (2, {"DEVICE_REVOKED": 1})
+
+
+def test_what_a_device_says_after_its_revocation_neither_lets_in_nor_takes_back(city: ClaimsCity) -> None:
+    """Whoever has the device writes what he likes about what was answered before."""
+    holder = city.student()
+    for when, options in (("2026-03-10 07:00", {}), ("2026-03-10 17:00", {"annulled_after": 5.0})):
+        city.tap(at(when), holder=holder, **options)
+        city.rows[-1][1]["flags"] = int(Flag.REVOKED_DEVICE)
+
+    document = closed(city)
+
+    assert (document["totals"]["rides"], excluded(document)) == (1, {"NO_RELEASE": 1})
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from backoffice.persistence.claims import ClaimEntryRow, RatedRow
 from tests.backoffice.claims_city import CLOSING, HASH, ClaimsCity, at, make_claims_city
 from tests.backoffice.claims_month import MARCH, close, close_rest, documents, excluded
 from validator.domain.service_time import Month
+from validator.records.codes import Flag
 
 LATER = at("2026-04-10 09:00")
 MAY = at("2026-05-04 09:00")
@@ -65,7 +66,9 @@ def release(city: ClaimsCity, boarding: str, holder: str, received: str) -> None
     )
 
 
-def annul(city: ClaimsCity, boarding: str, holder: str, happened: str, received: str) -> None:
+def annul(
+    city: ClaimsCity, boarding: str, holder: str, happened: str, received: str, *, flags: int = 0
+) -> None:
     city.seqs["d-azul"] += 1
     city.add(
         "annulments",
@@ -78,7 +81,7 @@ def annul(city: ClaimsCity, boarding: str, holder: str, happened: str, received:
         batch=True,
         occurred_at=at(happened),
         holder=holder,
-        flags=0,
+        flags=flags,
         shard=0,
         generation=1,
         commit_no=1,
@@ -220,6 +223,22 @@ def test_an_annulment_after_the_closing_is_reversed_in_the_next_claim(city: Clai
     assert april["totals"]["total_cents"] == 0
     assert april["totals"]["total_words"] == "zero reais"
     assert close(city).claims == march.claims
+
+
+def test_an_annulment_that_a_revoked_device_uploads_reverses_nothing(city: ClaimsCity) -> None:
+    """A thief who has a device's key could else take back every ride that it ever billed."""
+    holder = city.student()
+    boarding = city.tap(at("2026-03-02 07:00"), holder=holder)
+    city.tap(at("2026-04-06 07:00"), holder=holder)
+    city.store()
+    close(city)
+    stolen = int(Flag.REVOKED_DEVICE)
+    annul(city, boarding, holder, "2026-03-02 07:00:30", "2026-04-05 06:00", flags=stolen)
+    city.store()
+
+    april = azul_of(close(city, APRIL, MAY))
+
+    assert (april["totals"]["rides"], april["adjustments"]) == (1, [])
 
 
 def test_a_reversal_gives_the_place_in_the_months_cap_back_to_late_rides(city: ClaimsCity) -> None:

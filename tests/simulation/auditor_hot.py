@@ -186,7 +186,7 @@ class Hot:
         fact, holder = self._entries.taps[boarding], self._holder.get(boarding)
         if has_gone(row["device"], row["received_at"], self._facts):
             return
-        if fact.is_annulled:
+        if fact.is_annulled():
             self._annulled.add(boarding)
             if holder is not None:
                 self._stand(boarding, holder, None)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -34,7 +34,7 @@ class TapFact:
 
     Attributes:
         token: Text of the card's token, None for another medium.
-        annulled: Instants by the device's clock at which the turnstile was said not to have turned.
+        annulled: When the turnstile was said not to have turned, by the device's clock and by sequence.
     """
 
     device: str
@@ -50,12 +50,13 @@ class TapFact:
     tendered: int
     token: str | None
     release: Release | None = None
-    annulled: tuple[datetime, ...] = ()
+    annulled: tuple[tuple[tuple[str, int, int], datetime], ...] = ()
 
-    @property
-    def is_annulled(self) -> bool:
-        """Said in time, by the device's own clock."""
-        return any(timedelta(0) <= at - self.occurred <= ANNUL for at in self.annulled)
+    def is_annulled(self, unheard: Collection[tuple[str, int, int]] = ()) -> bool:
+        """Said in time, by the device's own clock; `unheard` are sequences that say nothing."""
+        return any(
+            timedelta(0) <= at - self.occurred <= ANNUL for key, at in self.annulled if key not in unheard
+        )
 
     def dated(self, attempt: Attempt) -> tuple[datetime, int]:
         """The instant that decides, and the flag where it is not the device's own."""
@@ -107,7 +108,7 @@ class Entries:
             self.kinds[key] = ("ANNULMENT", digest(journal.device, raw))
             self.cites[key] = entry["annuls"]
             tap = self.taps[entry["annuls"]]
-            tap.annulled += (datetime.fromisoformat(entry["occurred_at"]),)
+            tap.annulled += ((key, datetime.fromisoformat(entry["occurred_at"])),)
 
 
 def _tap(journal: Journal, seq: int, raw: bytes, entry: dict[str, Any]) -> TapFact:
@@ -199,6 +200,13 @@ def has_gone(device: str, at: datetime, facts: Facts) -> bool:
     """Whether a device was revoked by then."""
     revoked = facts.revoked.get(device)
     return revoked is not None and at >= revoked.at
+
+
+def void_keys(rows: Iterable[Row], facts: Facts) -> set[tuple[str, int, int]]:
+    """The sequences among some rows that came when their device had been revoked."""
+    return {
+        (r["device"], r["epoch"], r["seq"]) for r in rows if has_gone(r["device"], r["received_at"], facts)
+    }
 
 
 def _place_flags(fact: TapFact, facts: Facts) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tests.simulation.auditor_hot import card_refusal
-from tests.simulation.auditor_journal import QUARANTINE, Entries, Release, Row, TapFact, has_gone
+from tests.simulation.auditor_journal import QUARANTINE, Entries, Release, Row, TapFact, has_gone, void_keys
 from tests.simulation.auditor_law import (
     OLDEST_LIST,
     REPAID,
@@ -114,8 +114,9 @@ class Months:
         self._law = law
         self._attempts = {attempt.received: attempt for attempt in facts.attempts}
         self._rows = observed.rows["boardings"]
-        late = [r for r in observed.rows["releases"] if has_gone(r["device"], r["received_at"], facts)]
-        self._unheard = {entries.cites.get((r["device"], r["epoch"], r["seq"])) for r in late}
+        self._void = void_keys(observed.rows["annulments"], facts)
+        late = void_keys(observed.rows["releases"], facts)
+        self._unheard = {entries.cites.get(key) for key in late}
 
     def rate(self) -> list[Rated]:
         rides: dict[str | None, list[Ride]] = {}
@@ -207,7 +208,7 @@ class Months:
         used = Used()
         for ride in sorted(rides, key=lambda r: (r.at, r.fact.device, r.fact.seq, r.fact.epoch)):
             fact, month = ride.fact, month_of(ride.at)
-            if fact.is_annulled:
+            if fact.is_annulled(self._void):
                 yield Rated(fact.boarding, month, ride.operator, "ANNULLED")
                 continue
             if ride.undated:

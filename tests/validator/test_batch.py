@@ -276,6 +276,20 @@ async def test_a_revoked_device_may_still_upload_what_then_waits_for_a_person(
     assert all(entry.flags & Flag.REVOKED_DEVICE for entry in city.journal())
 
 
+async def test_what_a_revoked_device_says_of_a_boarding_that_nobody_knows_any_more_is_flagged_too(
+    city: SeededCity, service: Service
+):
+    """The rating goes by the flag: a thief must not let in, or take back, what was answered days ago."""
+    device = city.device()
+    device.release(1, **{"class": "HALF"})
+    city.device(state=int(DeviceState.REVOKED))
+
+    await items_of(service, device)
+
+    (entry,) = [entry for entry in city.journal() if entry.kind == EntryKind.RELEASE]
+    assert entry.flags == Flag.REVOKED_DEVICE | Flag.SEEN_GONE
+
+
 async def test_an_unknown_device_may_not_upload(city: SeededCity, service: Service):
     nobody = SeededDevice("nobody")
     nobody.tap(1, {"kind": "cash", "tendered_cents": 450})

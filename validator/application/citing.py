@@ -149,6 +149,8 @@ class Citing(Row):
     def _without(self, answer: AnswerRecord | None, flag: Flag) -> Commit:
         """A row that does nothing to its boarding."""
         self._decided = (answer, True)
+        if self.device.revoked:
+            flag |= Flag.REVOKED_DEVICE  # also where the answer is gone: the rating goes by the flag
         if flag is Flag.ANNUL_LATE and self.entry.kind == EntryKind.RELEASE:
             entry = replace(self.entry, note="cites a boarding of another device")
         else:
