@@ -6,7 +6,7 @@ from datetime import date
 
 from backoffice.adapters.documents import DocumentError, read_cnpj, read_cpf
 from backoffice.application.errors import Invalid
-from validator.records.chip_uid import is_uid
+from validator.records.chip_uid import is_uid, plain_uid
 
 _CODE = re.compile(r"[a-z0-9-]{1,32}", re.ASCII)
 _INEP = re.compile(r"[0-9]{8}", re.ASCII)
@@ -141,7 +141,7 @@ def uid_of(value: str) -> str:
     Raises:
         Invalid: not 4, 7 or 10 bytes, or a random one, which is another at each tap.
     """
-    plain = re.sub(r"[ :-]", "", value).upper()
+    plain = plain_uid(value)
     if not is_uid(plain):
         raise Invalid(
             "uid: leia o chip de novo; são 8, 14 ou 20 dígitos hexadecimais (4, 7 ou 10 bytes), como 04A2B3C4D5E680",

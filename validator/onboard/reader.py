@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from msgspec import structs
 
-from validator.records.chip_uid import is_uid
+from validator.records.chip_uid import is_uid, plain_uid
 from validator.records.device_messages import CardMedium, MediumMessage, UidMedium
 
 LONGEST_LINE: Final = 4_096
@@ -82,7 +82,7 @@ def read_line(line: str) -> ReaderMessage | None:
 
 def uid_text(text: str) -> str | None:
     """A chip's uid as the wire has it, from what a reader of contactless chips writes; None for anything else."""
-    plain = re.sub(r"[ :-]", "", text).upper()
+    plain = plain_uid(text)
     return plain if is_uid(plain) else None
 
 

@@ -19,6 +19,11 @@ def is_uid(text: str) -> bool:
     return _FORM.fullmatch(text) is not None
 
 
+def plain_uid(text: str) -> str:
+    """A text as a uid stands on the wire: readers and people part its bytes with `:`, `-` or blanks."""
+    return re.sub(r"[ :-]", "", text).upper()
+
+
 def uid_bytes(uid: str) -> bytes:
     """The bytes of a uid."""
     return bytes.fromhex(uid)
