@@ -217,9 +217,9 @@ def _close(
         fares_sha256=fares_sha256(register.city.fares),
     )
     transaction.begin(closing)
-    journal = JournalMonth(view, month, at)
+    journal = JournalMonth(view, month, at, register.revoked)
     later = view.scalar(select(func.count()).where(ClosingRow.month > month))
-    reversals = late_reversals(view, book, at)
+    reversals = late_reversals(view, book, at, register.revoked)
     rating = MonthRating(view, month, journal, register, part > 1 or bool(later), reversals)
     total = journal.count() if progress else 0
     with no_search_for_cycles():

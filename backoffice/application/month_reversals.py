@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import and_, exists, select
 from sqlalchemy.orm import Session, aliased
 
+from backoffice.application.month_rides import Revocations, before_revocation
 from backoffice.domain.claims import Adjustment, printed_number
 from backoffice.domain.exclusions import ExclusionReason
 from backoffice.persistence.base import WriteSession
@@ -93,7 +94,7 @@ class Reversals:
         return found
 
 
-def late_reversals(session: Session, book: RuleBook, closed_at: datetime) -> Reversals:
+def late_reversals(session: Session, book: RuleBook, closed_at: datetime, revoked: Revocations) -> Reversals:
     """Billed boardings whose annulment came after their closing and until this one, in the order of their ids."""
     again = aliased(ClaimEntryRow)
     reversed_before = exists().where(
@@ -132,6 +133,7 @@ def late_reversals(session: Session, book: RuleBook, closed_at: datetime) -> Rev
             AnnulmentRow.received_at <= closed_at,
             AnnulmentRow.device == RatedRow.device,
             TAKES_BACK,
+            *before_revocation(AnnulmentRow, revoked),
             ~reversed_before,
         )
     ).all()

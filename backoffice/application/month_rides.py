@@ -3,13 +3,13 @@
 A page holds some hundreds of holders, or some thousands of boardings of nobody, so that a month of any size fits.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, Text, Uuid, and_, cast, func, select, text, tuple_
+from sqlalchemy import ColumnElement, Select, Text, Uuid, and_, cast, func, not_, select, text, tuple_
 from sqlalchemy.orm import Session
 
 from backoffice.application.date_boarding import datings_until
@@ -27,6 +27,19 @@ from validator.records.codes import Flag
 
 HOLDERS_A_PAGE = 500
 ROWS_A_PAGE = 5_000
+
+
+Revocations = Mapping[str, Sequence[tuple[datetime, int]]]
+"""Since when a device is believed no more, and up to which epoch, by device."""
+
+
+def before_revocation(
+    row: type[ReleaseRow | AnnulmentRow], revoked: Revocations
+) -> Iterator[ColumnElement[bool]]:
+    """That a row came before its device was revoked, which may be recorded later than the row came."""
+    for device, instants in revoked.items():
+        for instant, last in instants:
+            yield not_(and_(row.device == device, row.epoch <= last, row.received_at >= instant))
 
 
 class JournalRow(NamedTuple):
@@ -121,8 +134,9 @@ class Cited:
 class JournalMonth:
     """The boardings of one month that were received until the instant of closing."""
 
-    def __init__(self, session: Session, month: Month, closed_at: datetime) -> None:
+    def __init__(self, session: Session, month: Month, closed_at: datetime, revoked: Revocations) -> None:
         self.month = month
+        self._revoked = revoked
         self._session = session
         self._closed_at = closed_at
         self._postgres = session.get_bind().dialect.name == "postgresql"
@@ -249,11 +263,13 @@ class JournalMonth:
             ReleaseRow.boarding_id == BoardingRow.boarding_id,
             ReleaseRow.received_at <= self._closed_at,
             ReleaseRow.flags.bitwise_and(Flag.REVOKED_DEVICE.value) == 0,
+            *before_revocation(ReleaseRow, self._revoked),
         )
         annulled = and_(
             AnnulmentRow.boarding_id == BoardingRow.boarding_id,
             AnnulmentRow.received_at <= self._closed_at,
             TAKES_BACK,
+            *before_revocation(AnnulmentRow, self._revoked),
         )
         return (
             select(*(_COLUMNS_IN_TEXT if self._postgres else _COLUMNS))

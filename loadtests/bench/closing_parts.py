@@ -43,7 +43,7 @@ def stream(engine: Engine) -> dict[str, float]:
     usages = {category: usage_of_category(category) for category in CATEGORIES}
     began, count = time.perf_counter(), 0
     with no_search_for_cycles(), Session(engine) as session:  # as closing does
-        journal = JournalMonth(session, Month(MONTH), _AT)
+        journal = JournalMonth(session, Month(MONTH), _AT, {})
         names = journal.holders()
         pages = (journal.of_holders(names[start : start + _PAGE]) for start in range(0, len(names), _PAGE))
         rides = (row for page in pages for rows in page.values() for row in rows)

@@ -225,16 +225,26 @@ def test_an_annulment_after_the_closing_is_reversed_in_the_next_claim(city: Clai
     assert close(city).claims == march.claims
 
 
-def test_an_annulment_that_a_revoked_device_uploads_reverses_nothing(city: ClaimsCity) -> None:
+@pytest.mark.parametrize("known", [True, False], ids=["flagged", "recorded later"])
+def test_an_annulment_that_a_revoked_device_uploads_reverses_nothing(city: ClaimsCity, known: bool) -> None:
     """A thief who has a device's key could else take back every ride that it ever billed."""
     holder = city.student()
     boarding = city.tap(at("2026-03-02 07:00"), holder=holder)
-    city.tap(at("2026-04-06 07:00"), holder=holder)
+    city.tap(at("2026-04-03 07:00"), holder=holder)
     city.store()
     close(city)
-    stolen = int(Flag.REVOKED_DEVICE)
-    annul(city, boarding, holder, "2026-03-02 07:00:30", "2026-04-05 06:00", flags=stolen)
+    flags = int(Flag.REVOKED_DEVICE) if known else 0
+    annul(city, boarding, holder, "2026-03-02 07:00:30", "2026-04-05 06:00", flags=flags)
     city.store()
+    city.register(
+        "device_revocations",
+        device_id="d-azul",
+        epoch=1,
+        revoked_at=at("2026-04-04 20:00"),
+        reason="furto",
+        recorded_at=at("2026-04-06 09:00"),
+        revision=2,
+    )
 
     april = azul_of(close(city, APRIL, MAY))
 

@@ -53,6 +53,26 @@ def test_what_came_before_it_is_billed_and_what_came_since_waits(
     )
 
 
+@pytest.mark.parametrize(
+    ("came", "found"),
+    [(-MOMENT, {"ANNULLED": 1}), (timedelta(0), {"NO_RELEASE": 1})],
+    ids=["just before", "at T"],
+)
+def test_what_it_says_of_earlier_rides_counts_until_then(
+    city: ClaimsCity, came: timedelta, found: dict[str, int]
+):
+    """A release and an annulment; a theft is recorded the next day, so that no flag says who sent them."""
+    holder = city.student()
+    for hours, options in ((5, {}), (3, {"annulled_after": 5.0})):
+        city.tap(REVOKED - timedelta(hours=hours), holder=holder, **options)
+        city.rows[-1][1]["received_at"] = REVOKED + came
+    city.store()
+
+    document = documents(close(city))["azul"]
+
+    assert (document["totals"]["rides"], excluded(document)) == (1, found)
+
+
 def test_the_other_devices_of_the_operator_are_believed(city: ClaimsCity):
     city.tap(REVOKED + timedelta(hours=1), holder=city.student(), device="d2azul")
     city.store()
