@@ -20,6 +20,7 @@ from loadtests.bench.decisions import measure_decide
 from loadtests.bench.flame import measure_profile
 from loadtests.bench.ingest import measure_ingest
 from loadtests.bench.memory import measure_memory
+from loadtests.bench.onboard import measure_onboard
 from loadtests.bench.overload import measure_overload
 from loadtests.bench.servers import end_cleanly
 from loadtests.bench.single import measure_fsync, measure_hot_holder, measure_many_holders, measure_single
@@ -42,6 +43,7 @@ MEASUREMENTS: dict[str, tuple[Measurement, tuple[str, ...]]] = {
     "memory": (measure_memory, ("holder_bytes", "tap_bytes")),
     "overload": (measure_overload, ("overload_goodput", "overload_refusal", "overload_retry_after")),
     "cold_start": (measure_cold_start, ("cold_start",)),
+    "onboard": (measure_onboard, ()),
     "ingest": (measure_ingest, ("ingest_vs_peak", "ingest_vs_copy", "ingest_sqlite")),
     "closing": (measure_closing, ("closing_vs_stream", "closing_memory", "rebuild")),
 }

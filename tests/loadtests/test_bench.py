@@ -15,6 +15,7 @@ from loadtests.bench import report
 from loadtests.bench.audit import WrongAnswer, audit_singles
 from loadtests.bench.flame import by_part, flame, measure_profile
 from loadtests.bench.generator import Answer, closed_loop, open_loop
+from loadtests.bench.onboard import measure_onboard
 from loadtests.bench.single import SingleRoute
 from loadtests.bench.stage import TINY, Figures, Stage
 from loadtests.bench.table import TARGETS, Measured, NotMeasured, meets
@@ -181,6 +182,15 @@ def test_a_profile_of_a_run_says_where_the_time_went_and_draws_it(stage: Stage):
     parts = [name for name in stage.figures.samples if name.startswith("in service: ")]
     assert any(name.startswith("in service: the whole (") for name in parts)
     assert stage.flame.startswith("<svg")
+
+
+def test_a_device_alone_is_measured_deciding_and_with_its_journal(stage: Stage):
+    assert list(measure_onboard(stage)) == []
+
+    (decision, tap) = ("decision alone", "tap with its journal on disk")
+    assert set(stage.figures.samples) == {
+        f"device alone, {what}, {share}" for what in (decision, tap) for share in ("p50", "p99")
+    }
 
 
 def test_the_time_of_a_function_counts_for_the_part_that_it_is_of():

@@ -1,7 +1,6 @@
 """A device alone: who rides on the list, and what a rider is told."""
 
 import json
-import time
 from collections.abc import Iterator
 from datetime import date, timedelta
 from uuid import UUID
@@ -279,13 +278,3 @@ def test_a_full_disk_holds_the_turnstile(alone: Bus):
     acknowledged = [one.device_seq for one in shown if one.device_seq is not None]
     kept = {entry.seq for entry in alone.parts.journal.entries(1, after=0, limit=500)}
     assert set(acknowledged) <= kept
-
-
-def test_a_decision_takes_less_than_fifty_milliseconds(alone: Bus):
-    took = []
-    for _ in range(60):
-        began = time.perf_counter()
-        alone.tap(card(PREPAID), after=timedelta(minutes=1))
-        took.append(time.perf_counter() - began)
-
-    assert sorted(took)[len(took) * 9 // 10] < 0.05
