@@ -192,11 +192,12 @@ class Count:
             return None
         assert tap.rider is not None
         account = self.accounts[tap.rider.number]
-        if tap.mishap is Mishap.FIRST_VIA and account.issues > 1:
+        forged = tap.mishap is Mishap.FORGED or (tap.mishap is Mishap.FIRST_VIA and account.issues == 1)
+        if forged:
+            return "TOKEN_INVALID"
+        if tap.mishap is Mishap.FIRST_VIA:
             return "CARD_REPLACED"
-        if account.blocked:
-            return "CARD_BLOCKED"
-        return "TOKEN_INVALID" if tap.mishap in (Mishap.FORGED, Mishap.FIRST_VIA) else None
+        return "CARD_BLOCKED" if account.blocked else None
 
     def _is_free(self, network: Network | None, day: date) -> bool:
         networks = list(Network) if network is None else [network]
