@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -83,3 +83,22 @@ class Settings(BaseSettings):
     demo_clock_file: Path | None = Field(
         None, description="Só para demonstrações: arquivo de 8 bytes com o instante do serviço."
     )
+
+
+_FAULTS = {
+    "int_parsing": "não é um número inteiro",
+    "bool_parsing": "não é verdadeiro (1) nem falso (0)",
+    "greater_than_equal": "é menor que {ge}",
+    "less_than_equal": "é maior que {le}",
+    "literal_error": "não é um destes: {expected}",
+}
+
+
+def faults_of(error: ValidationError) -> list[str]:
+    """A line for each setting that cannot be read, in Portuguese; never its value, which may hold a password."""
+    lines = []
+    for fault in error.errors():
+        name = str(fault["loc"][0])
+        said = _FAULTS.get(fault["type"], "não é um valor aceito").format(**fault.get("ctx", {}))
+        lines.append(f"CATRACA_{name.upper()} {said}. {Settings.model_fields[name].description}")
+    return lines

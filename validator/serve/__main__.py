@@ -4,10 +4,11 @@ import argparse
 import sys
 
 import structlog
+from pydantic import ValidationError
 
 from validator.adapters.json_log import log_as_json
 from validator.serve.supervisor import FAILED, AddressTaken, Supervisor, reserve
-from validator.settings import Settings
+from validator.settings import Settings, faults_of
 
 
 def main() -> int:
@@ -17,7 +18,12 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
-    settings = Settings()
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        for fault in faults_of(error):
+            sys.stderr.write(f"erro: {fault} (veja docs/operating.md)\n")
+        return FAILED
     log_as_json(settings.log_level)
     try:
         address = reserve(options.host, options.port)
