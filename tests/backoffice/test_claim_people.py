@@ -143,7 +143,7 @@ def test_the_list_tells_open_months_and_closed_claims(city: ClaimsCity) -> None:
 def test_steps_after_the_closing_say_that_they_are_not_there_yet(city: ClaimsCity, step: str) -> None:
     run(*CLOSE, "--as", "clerk")
 
-    with pytest.raises(NotBuilt, match="ainda não existe"):
+    with pytest.raises(NotBuilt, match="ainda não se registra aqui"):
         run("claim", step, "azul-2026-0001", "--as", "clerk")
     with pytest.raises(NotFound):
         run("claim", step, "azul-2026-0099", "--as", "clerk")
