@@ -1,9 +1,9 @@
 """Claims: which there are, one as it was closed, and its files. Money is only asked for by `catraca claim close`."""
 
+import contextlib
 import json
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -115,11 +115,12 @@ def csv_file(number: Code, by: ByClaimReader, session: Reads) -> Response:
 def annex_file(number: Code, by: ByClaimReader, session: Reads) -> Response:
     """The annex of billed and excluded boardings, whose SHA-256 stands in the claim."""
     claim = claim_of(session, by, number)
-    with ExitStack() as closing:
+    with contextlib.ExitStack() as closing:
         whole = closing.enter_context(tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))
         # All of it before the first byte goes out, since it may be refused at its end.
-        for chunk in checked_annex(session, claim):
-            whole.write(chunk)
+        with contextlib.closing(checked_annex(session, claim)) as annex:
+            for chunk in annex:
+                whole.write(chunk)
         whole.seek(0)
         kept = closing.pop_all()
 

@@ -1,6 +1,7 @@
 """Write the claims of a closing: numbers, lines, entries, the annex's hash and the document that is kept for ever."""
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Generator
 from typing import Any
 
 from sqlalchemy import String, func, insert, literal, select, type_coerce
@@ -50,7 +51,8 @@ def write_claims(
     for operator in sorted({*tallies, *adjustments} - {NOBODYS}):
         tally = tallies.get(operator) or ClaimTally(operator)
         heading = _heading(session, closing, operator)
-        digest = annex_digest(annex_rides(session, closing.id, operator))
+        with contextlib.closing(annex_rides(session, closing.id, operator)) as rides:
+            digest = annex_digest(rides)
         journals = journal_states(session, tally.journals, register.covered, closing.closed_at)
         document = claim_document(
             heading,
@@ -96,7 +98,7 @@ def annex_name(number: str) -> str:
     return f"fatura-{number}-anexo.csv"
 
 
-def annex_rides(session: Session, closing_id: int, operator: str) -> Iterator[AnnexRide]:
+def annex_rides(session: Session, closing_id: int, operator: str) -> Generator[AnnexRide]:
     """The boardings of a claim's annex, billed and excluded, in the order of instant, device and sequence."""
     binary = "C" if session.get_bind().dialect.name == "postgresql" else "BINARY"
     ordered = (

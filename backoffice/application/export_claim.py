@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,22 +82,24 @@ def _export(session: Session, claim: ClaimRow, folder: Path) -> ClaimFiles:
         folder / f"fatura-{number}.csv",
         folder / annex_name(number),
     )
-    write_file(files.annex, checked_annex(session, claim))
+    with closing(checked_annex(session, claim)) as annex:
+        write_file(files.annex, annex)
     write_file(files.csv, [claim_csv(json.loads(claim.document))])
     write_file(files.json, [claim.document.encode()])
     return files
 
 
-def checked_annex(session: Session, claim: ClaimRow) -> Iterator[bytes]:
+def checked_annex(session: Session, claim: ClaimRow) -> Generator[bytes]:
     """The annex's bytes; at the end they must have the hash that was frozen, or the file is not kept.
 
     Raises:
         Conflict: they have another.
     """
     digest = hashlib.sha256()
-    for chunk in annex_bytes(annex_rides(session, claim.closing_id, claim.operator)):
-        digest.update(chunk)
-        yield chunk
+    with closing(annex_rides(session, claim.closing_id, claim.operator)) as rides:
+        for chunk in annex_bytes(rides):
+            digest.update(chunk)
+            yield chunk
     if digest.hexdigest() != claim.annex_sha256:
         number = printed_number(claim.operator, claim.year, claim.number)
         raise Conflict(

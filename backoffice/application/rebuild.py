@@ -4,7 +4,8 @@ While it runs the shard answers nothing; whatever goes wrong in between leaves t
 and the next look at the shard begins again.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from datetime import datetime
 from typing import Any
 
@@ -97,8 +98,10 @@ class Rebuilder:
                     holders.setdefault(number, []).append(holder_id)
             self._restore_devices(session, shards)
             self._restore_uids(session, shards)
-            for answers in kept_answers(session, shards, now):
-                self._hot.restore_answers(answers)
+            # Closed even when Redis fails in between: what is streamed holds a cursor of the database.
+            with closing(kept_answers(session, shards, now)) as portions:
+                for answers in portions:
+                    self._hot.restore_answers(answers)
             opened: dict[int, Position] = {}
             for number in sorted(shards):
                 with no_search_for_cycles():
@@ -178,12 +181,13 @@ def fold_shard(session: Session, number: int) -> dict[str, Usage]:
     """The usage of every holder of a shard that any row tells of: the fold of all effects in order of commit."""
     usages: dict[str, Usage] = {}
     nothing = Usage()
-    for holder, effects, *_ in _effects(session, number):
-        usages[holder] = fold(usages.get(holder, nothing), unpack_effects(effects))
+    with closing(_effects(session, number)) as rows:
+        for holder, effects, *_ in rows:
+            usages[holder] = fold(usages.get(holder, nothing), unpack_effects(effects))
     return usages
 
 
-def _effects(session: Session, number: int) -> Iterator[Any]:
+def _effects(session: Session, number: int) -> Generator[Any]:
     tables = Base.metadata.tables
     parts = []
     for name in _EFFECT_TABLES:

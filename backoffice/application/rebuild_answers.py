@@ -1,6 +1,6 @@
 """Answers to restore: what `seen` said of boardings before Redis lost it, from their rows."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,7 +24,7 @@ _OF_NOBODY = (Reason.TOKEN_INVALID, Reason.CARD_UNKNOWN, Reason.CLOCK_INVALID)
 """Refusals of taps whose token names a holder whom nobody has proved: they count for nobody."""
 
 
-def kept_answers(session: Session, shards: set[int], now: datetime) -> Iterator[list[KeptAnswer]]:
+def kept_answers(session: Session, shards: set[int], now: datetime) -> Generator[list[KeptAnswer]]:
     """Answers whose `id` or `seen` lives in these shards, in portions.
 
     Restored are the boardings above their device's `durable_seq`, which must be answered as before, and those
