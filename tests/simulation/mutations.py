@@ -107,7 +107,9 @@ def cap_one_too_high(patch: Patch) -> None:
 def folded_backwards(patch: Patch) -> None:
     """A rebuild folds the journal's effects from the newest to the oldest."""
     original = rebuild._effects
-    patch.setattr(rebuild, "_effects", lambda *arguments: reversed(list(original(*arguments))))
+    patch.setattr(
+        rebuild, "_effects", lambda *arguments: (row for row in reversed(list(original(*arguments))))
+    )
 
 
 def releases_not_folded(patch: Patch) -> None:
@@ -118,7 +120,7 @@ def releases_not_folded(patch: Patch) -> None:
 
 def answers_not_restored(patch: Patch) -> None:
     """A rebuild does not restore the answers that devices may still ask for."""
-    patch.setattr(rebuild, "kept_answers", lambda *_: iter(()))
+    patch.setattr(rebuild, "kept_answers", lambda *_: (answers for answers in ()))
 
 
 def any_redis_believed(patch: Patch) -> None:
