@@ -128,7 +128,11 @@ def configure_logs(settings: Settings) -> None:
 
 
 def create_app() -> FastAPI:
-    """The HTTP API of one process; the factory for `uvicorn --factory backoffice.bootstrap:create_app`."""
+    """The HTTP API of one process.
+
+    Raises:
+        DatabaseOutdated, LawError: see `build`.
+    """
     office = build()
     redis_url = office.settings.redis_url or EmbeddedRedis(office.settings.data_dir).url
 

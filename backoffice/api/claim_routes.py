@@ -5,14 +5,14 @@ import json
 import tempfile
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 
 from backoffice.adapters.claim_files import claim_csv
 from backoffice.api.dependencies import ByClaimReader, Reads
-from backoffice.api.wire import Code, CodeQuery, Shown
+from backoffice.api.wire import Code, CodeQuery, MonthQuery, Shown
 from backoffice.application.claim_writing import annex_name
 from backoffice.application.export_claim import checked_annex
 from backoffice.application.inspect_claims import claim_of, list_claims, list_months
@@ -23,10 +23,6 @@ router = APIRouter(prefix="/v1", tags=["faturas"])
 CSV = "text/csv; charset=utf-8"
 _IN_MEMORY = 1 << 20
 _CHUNK = 1 << 16
-
-MonthQuery = Annotated[
-    str | None, Query(pattern="^[0-9]{4}-(0[1-9]|1[0-2])$", description="Competência, AAAA-MM.")
-]
 
 
 class MonthShown(Shown):

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from backoffice.api.dependencies import ByApprover, ByPersonReader, ByRegistrar, Now, Parts, Reads, Writes
 from backoffice.api.wire import Count, Day, Flag, Number, RecordId, Sent, Shown, Text
+from backoffice.application.holder_state import holders_as_recorded
 from backoffice.application.inspect_register import find_holders, look_at_holder, pending_requests
 from backoffice.application.register_deaths import record_death, withdraw_death
 from backoffice.application.register_holders import (
@@ -230,7 +231,8 @@ def ask(
     """Register a right; it gives nothing until a second person approves it."""
     asked = Entitlement(**{**sent.model_dump(), "evidence": frozenset(sent.evidence)})
     row = request_right(session, by, at, parts.book, holder_id=holder_id, asked=asked)
-    return AskedShown(id=row.id, overlaps=list(overlapped_rights(session, parts.book, row)))
+    recorded = holders_as_recorded(session, [holder_id])[holder_id]
+    return AskedShown(id=row.id, overlaps=list(overlapped_rights(parts.book, recorded, row)))
 
 
 class PendingShown(Shown):

@@ -120,4 +120,7 @@ CardNumber = Annotated[int, Path(ge=1, lt=2**48)]
 KeyNumber = Annotated[int, Path(ge=1, le=65_535)]
 Code = Annotated[str, AfterValidator(_text), Path(min_length=1, max_length=64)]
 CodeQuery = Annotated[str | None, AfterValidator(_text_if_any), Query(min_length=1, max_length=32)]
-MonthPath = Annotated[str, Path(pattern="^[0-9]{4}-(0[1-9]|1[0-2])$", description="Competência, AAAA-MM.")]
+_MONTH = "^[0-9]{4}-(0[1-9]|1[0-2])$"
+_MONTH_WORDS = "Competência, AAAA-MM."
+MonthPath = Annotated[str, Path(pattern=_MONTH, description=_MONTH_WORDS)]
+MonthQuery = Annotated[str | None, Query(pattern=_MONTH, description=_MONTH_WORDS)]

@@ -73,7 +73,7 @@ class RecordedHolder:
         revision: The revision that was asked for.
         holder: Rights, ages and purses for `decide`.
         cards: The newest issue of each card.
-        uids: The chips bound to its cards, in the order in which they were bound.
+        uids: The chips bound to its cards, in a fixed order.
     """
 
     hot_id: str

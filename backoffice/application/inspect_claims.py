@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, defer
 
 from backoffice.application.errors import NotFound
 from backoffice.application.staff import ClaimReader
@@ -71,7 +71,11 @@ def list_claims(
     session: Session, by: ClaimReader, *, month: str | None = None, operator: str | None = None
 ) -> list[ClaimSheet]:
     """Closed claims by month, operator and number."""
-    query = select(ClaimRow, ClosingRow).join(ClosingRow, ClosingRow.id == ClaimRow.closing_id)
+    query = (
+        select(ClaimRow, ClosingRow)
+        .join(ClosingRow, ClosingRow.id == ClaimRow.closing_id)
+        .options(defer(ClaimRow.document))
+    )
     for column, wanted in (
         (ClaimRow.month, month),
         (ClaimRow.operator, operator),

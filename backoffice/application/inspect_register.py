@@ -229,6 +229,8 @@ def pending_requests(session: Session, by: Registrar, book: RuleBook) -> list[Pe
     if by.role is Role.SCHOOL:
         query = query.where(RightRequestRow.school_id == by.school_id)
     approves = by.role in (Role.DESK_MANAGER, Role.CITY)
+    requests = session.scalars(query).all()
+    recorded = holders_as_recorded(session, [row.holder_id for row in requests])
     return [
         PendingRequest(
             row.id,
@@ -240,7 +242,7 @@ def pending_requests(session: Session, by: Registrar, book: RuleBook) -> list[Pe
             row.registered_by,
             row.recorded_at,
             approves and row.registered_by != by.user_id and row.holder_id != by.holder_id,
-            overlapped_rights(session, book, row),
+            overlapped_rights(book, recorded[row.holder_id], row),
         )
-        for row in session.scalars(query).all()
+        for row in requests
     ]

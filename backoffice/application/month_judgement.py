@@ -36,9 +36,9 @@ _CARD_REFUSALS = frozenset(
 
 
 _NO_DOUBTS = (None,) * 5
+# As numbers: an enum's own `&` takes many times as long, and each boarding asks.
 _CLOCK_QUARANTINE = Flag.CLOCK_QUARANTINE.value
 _REVOKED_DEVICE = Flag.REVOKED_DEVICE.value
-"""As numbers: an enum's own `&` takes many times as long, and each boarding asks."""
 
 
 @dataclass(slots=True)

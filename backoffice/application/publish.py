@@ -117,7 +117,8 @@ class Publisher:
             holders = list(holder_publications(session, self._law.book, holder_ids, civil_date(now)))
             devices = list(device_publications(session, refs[OutboxKind.DEVICE]))
             publications = [one[2] for one in holders] + [one[2] for one in devices]
-            publications += uid_publications(session, holder_ids)  # after the snapshots that they lead to
+            # After the snapshots that they lead to.
+            publications += [record for _, record in uid_publications(session, holder_ids)]
             city = self._build_city(session, now) if refs[OutboxKind.CITY] else None
             if city is not None:
                 publications.append(city[1])

@@ -94,20 +94,22 @@ def holder_record(recorded: RecordedHolder, today: date) -> HolderRecord:
     )
 
 
-def uid_publications(session: Session, holder_ids: Iterable[int]) -> Iterator[Publication]:
-    """Where to look for every chip that these holders have or had, as its last turn says."""
+def uid_publications(session: Session, holder_ids: Iterable[int]) -> Iterator[tuple[bytes, Publication]]:
+    """(uid, record): where to look for every chip that these holders have or had, as its last turn says."""
     ids = sorted(set(holder_ids))
     for start in range(0, len(ids), 500):
         mine = select(CardUidRow.uid).where(CardUidRow.holder_id.in_(ids[start : start + 500]))
         yield from _uid_publications(session, CardUidRow.uid.in_(mine))
 
 
-def all_uid_publications(session: Session) -> Iterator[Publication]:
+def all_uid_publications(session: Session) -> Iterator[tuple[bytes, Publication]]:
     """The same of all chips that were ever bound."""
     return _uid_publications(session)
 
 
-def _uid_publications(session: Session, *conditions: ColumnElement[bool]) -> Iterator[Publication]:
+def _uid_publications(
+    session: Session, *conditions: ColumnElement[bool]
+) -> Iterator[tuple[bytes, Publication]]:
     later = aliased(CardUidRow)
     superseded = exists().where(later.uid == CardUidRow.uid, later.turn > CardUidRow.turn)
     rows = (
@@ -118,7 +120,8 @@ def _uid_publications(session: Session, *conditions: ColumnElement[bool]) -> Ite
     )
     for uid, turn, state, hot_id in session.execute(rows):
         record = UidHolderRecord(hot_id if state is UidWord.BOUND else None)
-        yield uid_publication(uid_bytes(uid), pack_uid_holder(record, turn))
+        chip = uid_bytes(uid)
+        yield chip, uid_publication(chip, pack_uid_holder(record, turn))
 
 
 def device_publications(

@@ -145,7 +145,7 @@ class Rebuilder:
     def _restore_uids(self, session: Session, shards: set[int]) -> None:
         """Where to look for the chips of these shards; their holders may live in others."""
         chips = all_uid_publications(session)
-        self._hot.publish([c for c in chips if uid_shard(c.key.partition(b"uid:")[2]) in shards])
+        self._hot.publish([record for uid, record in chips if uid_shard(uid) in shards])
 
     def _restore_holders(self, session: Session, number: int, holder_ids: list[int], now: datetime) -> None:
         usages = fold_shard(session, number)

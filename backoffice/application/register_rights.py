@@ -32,7 +32,7 @@ from backoffice.persistence.rights import (
     RightRow,
     RightSuspensionRow,
 )
-from validator.domain.registration import Evidence, RegistrationRow, SchoolNetwork
+from validator.domain.registration import Evidence, SchoolNetwork
 from validator.domain.rules import RuleBook
 from validator.domain.service_time import civil_date, day_after
 from validator.domain.vocabulary import AGE_RIGHTS, RIGHTS_IN_ORDER, Category
@@ -142,7 +142,7 @@ def _check_category(session: Session, by: Registrar, book: RuleBook, asked: Enti
             f"evidence: falta ver: {words} ({law.article})", f"evidence: not seen yet: {', '.join(missing)}"
         )
     if law.schools is not None:
-        _check_school(session, by, law, asked.school_id)
+        _check_school(session, by, law.schools, law.article, asked.school_id)
     elif asked.school_id is not None:
         raise Invalid("school_id: esta categoria não tem escola", "school_id: not of this category")
     elif by.school_id is not None:
@@ -151,27 +151,32 @@ def _check_category(session: Session, by: Registrar, book: RuleBook, asked: Enti
         )
 
 
-def _check_school(session: Session, by: Registrar, law: RegistrationRow, school_id: int | None) -> None:
+def _check_school(
+    session: Session,
+    by: Registrar,
+    schools: frozenset[SchoolNetwork],
+    article: str,
+    school_id: int | None,
+) -> None:
     """Refuse a school whose pupils or teachers the law gives nothing."""
     if school_id is None:
         raise Invalid("school_id: informe a escola", "school_id: is missing")
-    schools = law.schools or frozenset()
     if school_of(session, school_id).network not in schools:
         words = ", ".join(_SCHOOL_WORDS[network] for network in sorted(schools))
         raise Invalid(
-            f"school_id: só vale para instituições {words} ({law.article})",
-            f"school_id: only of these networks: {', '.join(sorted(schools))} ({law.article})",
+            f"school_id: só vale para instituições {words} ({article})",
+            f"school_id: only of these networks: {', '.join(sorted(schools))} ({article})",
         )
     refuse_other_school(by, school_id)
 
 
 def _check_days(asked: Entitlement, today: date, born_on: date | None) -> None:
-    if born_on is not None and day_of(asked.first_day, "first_day") < born_on:
+    first_day = day_of(asked.first_day, "first_day")
+    if born_on is not None and first_day < born_on:
         raise Invalid(
             "first_day: antes do nascimento do titular; confira as datas",
             "first_day: before the holder was born",
         )
-    day_of(asked.first_day, "first_day")
     seen_day_of(asked.seen_on, "seen_on", today)
     if asked.ended_on is not None and day_of(asked.ended_on, "ended_on") <= asked.first_day:
         raise Invalid("ended_on: depois do primeiro dia", "ended_on: after the first day")

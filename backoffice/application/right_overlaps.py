@@ -2,16 +2,13 @@
 
 from datetime import date
 
-from sqlalchemy.orm import Session
-
-from backoffice.application.holder_state import holders_as_recorded
+from backoffice.application.holder_state import HolderRows
 from backoffice.persistence.rights import RightRequestRow
 from validator.domain.rules import RuleBook
 
 
-def overlapped_rights(session: Session, book: RuleBook, request: RightRequestRow) -> tuple[int, ...]:
-    """Numbers of the holder's approved rights of the same category that hold on a day that is asked for."""
-    rows = holders_as_recorded(session, [request.holder_id])[request.holder_id]
+def overlapped_rights(book: RuleBook, rows: HolderRows, request: RightRequestRow) -> tuple[int, ...]:
+    """Numbers of approved rights of the same category in a holder's `rows` that hold on a day that is asked for."""
     standing = zip(rows.rights, rows.as_of(book).holder.rights, strict=True)
     return tuple(
         row.id

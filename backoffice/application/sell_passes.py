@@ -253,18 +253,19 @@ def _current_enrolment(session: Session, book: RuleBook, holder_id: int, day: da
         .order_by(EnrolmentRow.id.desc())
     ).all()
     law = book.registration_on(Category.STUDENT_50, day)
-    lacks = [_lack_of(session, law, row) for row in rows]
-    for row, lack in zip(rows, lacks, strict=True):
+    lacks = []
+    for row in rows:
+        lack = _lack_of(session, law, row)
         if lack is None:
             return row
-    raise next(
-        (lack for lack in lacks if lack is not None),
-        SaleRefused(
-            "ENROLMENT_NOT_CURRENT",
-            "falta a declaração de matrícula atualizada (Decreto 1.827, art. 70, c); os passes já comprados "
-            "continuam valendo",
-            "a current declaration of enrolment is missing; passes bought stay valid",
-        ),
+        lacks.append(lack)
+    if lacks:
+        raise lacks[0]
+    raise SaleRefused(
+        "ENROLMENT_NOT_CURRENT",
+        "falta a declaração de matrícula atualizada (Decreto 1.827, art. 70, c); os passes já comprados "
+        "continuam valendo",
+        "a current declaration of enrolment is missing; passes bought stay valid",
     )
 
 

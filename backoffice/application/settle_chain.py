@@ -5,13 +5,12 @@ from datetime import datetime
 from sqlalchemy import func, select, update
 
 from backoffice.application.changes import log
-from backoffice.application.errors import Conflict, Invalid
+from backoffice.application.errors import Conflict
+from backoffice.application.register_fields import text_of
 from backoffice.application.sequence_gaps import lock_epoch
 from backoffice.application.staff import CityOffice
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.journal import DeviceEpochRow, SignedHeadRow
-
-_MOST_WORDS = 300
 
 
 def settle_chain(
@@ -29,11 +28,7 @@ def settle_chain(
         Invalid: no reason, or one too long.
         Conflict: the chain is not broken, or no valid head covers it yet.
     """
-    if not reason.strip() or len(reason) > _MOST_WORDS:
-        raise Invalid(
-            f"motivo: escreva por que o fecho é falso, em até {_MOST_WORDS} letras, sem dados pessoais",
-            f"reason: say why the head is false, in up to {_MOST_WORDS} characters, without personal data",
-        )
+    reason = text_of(reason, "reason", 300)
     lock_epoch(session, device, epoch)
     state = session.get_one(DeviceEpochRow, (device, epoch), populate_existing=True)
     if not state.broken:
@@ -63,6 +58,6 @@ def settle_chain(
         "journal.settle",
         ("device", device),
         at,
-        f"epoch={epoch} heads={','.join(map(str, seqs))} {reason.strip()}",
+        f"epoch={epoch} heads={','.join(map(str, seqs))} {reason}",
     )
     return len(seqs)

@@ -46,7 +46,7 @@ def repair_register(engine: Engine, hot: HotState, law: Law, now: datetime) -> N
             ]
             built = holder_publications(session, law.book, stale, civil_date(now))
             hot.publish([publication for _, _, publication in built])
-        chips = list(all_uid_publications(session))
+        chips = [record for _, record in all_uid_publications(session)]
         held = hot.published_revisions([chip.key for chip in chips])
         hot.publish([c for c, stands in zip(chips, held, strict=True) if stands < revision_of(c.record)])
         devices = all_devices(session)

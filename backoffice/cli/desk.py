@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from backoffice.application.bind_uid import bind_uid, unbind_uid
+from backoffice.application.holder_state import holders_as_recorded
 from backoffice.application.inspect_register import find_holders, look_at_holder, pending_requests
 from backoffice.application.issue_cards import IssuedCard, block_card, issue_card, replace_card, unblock_card
 from backoffice.application.register_deaths import record_death, withdraw_death
@@ -179,7 +180,8 @@ def ask(
             now.session, as_registrar(now.by), now.at, now.office.book, holder_id=holder, asked=asked
         )
         out.print(f"pedido {row.id} registrado; falta a aprovação de uma segunda pessoa")
-        _say_overlaps(overlapped_rights(now.session, now.office.book, row))
+        recorded = holders_as_recorded(now.session, [holder])[holder]
+        _say_overlaps(overlapped_rights(now.office.book, recorded, row))
 
 
 def _say_overlaps(rights: tuple[int, ...]) -> None:

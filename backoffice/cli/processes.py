@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from backoffice.adapters.embedded_redis import EmbeddedRedis, EmbeddedRedisError
 from backoffice.application.ingest import rebuild_all, run_ingest
 from backoffice.application.publish import run_publish
-from backoffice.bootstrap import build, configure_logs, law_of, reserve_database
+from backoffice.bootstrap import build, configure_logs, create_app, law_of, reserve_database
 from backoffice.cli.console import err, out
 from backoffice.persistence.base import make_engine
 from backoffice.persistence.migrate import migrate as migrate_tables
@@ -85,11 +85,10 @@ def backoffice(
 ) -> None:
     """Roda a API da retaguarda."""
     settings = Settings()
-    build(settings).engine.dispose()  # a database that is missing or outdated is said here, in one line
+    office = create_app()  # a database that is missing or outdated is said here, in one line
     configure_logs(settings)
     uvicorn.run(
-        "backoffice.bootstrap:create_app",
-        factory=True,
+        office,
         host=host or settings.backoffice_host,
         port=settings.backoffice_port if port is None else port,
         log_config=None,

@@ -97,13 +97,8 @@ def _hint(error: Any) -> str:
 def _value_fault(error: Any, said: str) -> str:
     """Our own parsers say it in Portuguese; the library's do not, and their cause names the kind of fault."""
     cause = error.__cause__
-    if hasattr(cause, "errors"):
-        found = cause.errors()[0]
-        choices = re.search(r"is not one of (.+)$", str(found["msg"]))
-        if choices:
-            return f"escolha um de: {choices[1].rstrip('.')}"
-        return field_fault(found["type"], found.get("ctx", {}))
-    choices = re.search(r"is not one of (.+)$", said)
+    found = cause.errors()[0] if hasattr(cause, "errors") else None
+    choices = re.search(r"is not one of (.+)$", said if found is None else str(found["msg"]))
     if choices:
         return f"escolha um de: {choices[1].rstrip('.')}"
-    return said
+    return said if found is None else field_fault(found["type"], found.get("ctx", {}))

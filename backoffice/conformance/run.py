@@ -44,7 +44,7 @@ class Plan:
     cards: tuple[str, ...] = ()
     line: str = ""
     vehicle: str = ""
-    wait_s: float = 10.0
+    wait_s: float = 30.0
     city_keys: dict[int, bytes] = field(default_factory=dict)
 
 

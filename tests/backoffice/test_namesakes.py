@@ -1,4 +1,4 @@
-"""H4: a pupil without CPF whom two schools or two desks register is one person with one cap, not two."""
+"""A pupil without CPF whom two schools or two desks register is one person with one cap, not two."""
 
 from datetime import date
 

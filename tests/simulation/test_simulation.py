@@ -17,7 +17,7 @@ from tests.simulation.world import SMALL
 pytestmark = pytest.mark.hot_state
 
 SEEDS = int(os.environ.get("CATRACA_TEST_SEEDS", "4"))
-"""How many fresh seeds; those that failed once are always played."""
+"""How many seeds beside those that failed once, which are always played."""
 
 QUICK_MUTATIONS = ("usage_not_compared", "durable_one_too_high", "cap_one_too_high", "folded_backwards")
 """Faults that are put in here; all of them with `make simulate MUTATIONS=all`."""

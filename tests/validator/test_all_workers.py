@@ -35,7 +35,7 @@ def asked(noticeboard: Noticeboard, *, lacks: tuple[str, ...] = ()) -> httpx2.As
 
 async def test_a_page_of_metrics_has_the_series_of_each_worker_under_one_name():
     noticeboard = Noticeboard(3)
-    noticeboard.post(1, Notice(11, (), PAGE.replace("3.0", "4.0")), NOW - 1)
+    noticeboard.post(1, Notice((), PAGE.replace("3.0", "4.0")), NOW - 1)
     noticeboard.restarted(2)
 
     async with asked(noticeboard) as client:
@@ -61,7 +61,7 @@ async def test_the_service_is_ready_when_all_workers_that_run_are(
     own: tuple[str, ...], other: tuple[str, ...], expected: list[str]
 ):
     noticeboard = Noticeboard(3)  # the third has not begun, and takes no connection
-    noticeboard.post(1, Notice(11, other, PAGE), NOW)
+    noticeboard.post(1, Notice(other, PAGE), NOW)
 
     async with asked(noticeboard, lacks=own) as client:
         answer = await client.get("/v1/health/ready")
@@ -71,7 +71,7 @@ async def test_the_service_is_ready_when_all_workers_that_run_are(
 
 async def test_a_worker_that_has_been_silent_is_not_counted():
     noticeboard = Noticeboard(2)
-    noticeboard.post(1, Notice(11, ("city",), PAGE), NOW - SILENT_S - 1)
+    noticeboard.post(1, Notice(("city",), PAGE), NOW - SILENT_S - 1)
 
     async with asked(noticeboard) as client:
         ready = await client.get("/v1/health/ready")
@@ -83,7 +83,7 @@ async def test_a_worker_that_has_been_silent_is_not_counted():
 
 def test_a_notice_that_is_half_written_is_not_read():
     noticeboard = Noticeboard(2)
-    noticeboard.post(1, Notice(11, (), PAGE), NOW)
+    noticeboard.post(1, Notice((), PAGE), NOW)
     noticeboard._memory[256 * 1024 + 20] ^= 1
 
     assert noticeboard.read(1) is None
@@ -92,9 +92,9 @@ def test_a_notice_that_is_half_written_is_not_read():
 
 def test_a_page_that_is_too_large_is_left_out_and_the_worker_still_counts():
     noticeboard = Noticeboard(1)
-    noticeboard.post(0, Notice(7, (), "x" * 300_000), NOW)
+    noticeboard.post(0, Notice((), "x" * 300_000), NOW)
 
     posted = noticeboard.read(0)
 
     assert posted is not None
-    assert posted.notice == Notice(7, (), "")
+    assert posted.notice == Notice((), "")

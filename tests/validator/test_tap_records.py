@@ -46,8 +46,6 @@ def facts_of(medium: CardMedium | DocumentMedium, dated_at: datetime = AT) -> Ta
         TapMessage(str(BOARDING), 3, 4711, AT.isoformat(), "102", "1207", medium, "102-0715-I"),
         b"\x05" * 32,
         BOARDING.bytes,
-        AT,
-        DATED,
         dated_at,
         to_micros(AT),
         to_micros(DATED),

@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from validator.adapters.redis_link import RedisLink, RedisLinkError, ReplyError, packed
+from validator.adapters.redis_link import RedisLink, ReplyError, packed, refuse_error
 from validator.adapters.redis_scripts import claim_command, commit_command, is_noscript, load_scripts
 from validator.application.errors import BoardingError, Damaged, HotStateFull, ShardFenced, UsageLost
 from validator.application.ports import Commit, Item, Undecided, Values
@@ -106,8 +106,7 @@ class Cycle:
             return ()  # it says so itself when it decides
 
     def _note(self, keys: list[bytes], reply: Any) -> None:
-        if isinstance(reply, ReplyError):
-            raise RedisLinkError(f"Redis answers with an error: {reply}")
+        refuse_error(reply)
         self._values.update(zip(keys, reply, strict=True))
 
     async def _note_claims(self, reply: Any, link: RedisLink) -> None:

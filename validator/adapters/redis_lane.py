@@ -20,8 +20,8 @@ from validator.adapters.redis_link import (
     NotVerified,
     RedisLink,
     RedisLinkError,
-    ReplyError,
     packed,
+    refuse_error,
 )
 from validator.adapters.redis_scripts import load_scripts
 from validator.application.errors import HotStateAway, HotStateBusy
@@ -58,11 +58,12 @@ class Limits:
 class _Group:
     """Items of one caller that are settled together and in order."""
 
-    __slots__ = ("attempts", "done", "items")
+    __slots__ = ("attempts", "done", "items", "queue")
 
-    def __init__(self, items: list[Item], done: asyncio.Future[None]) -> None:
+    def __init__(self, items: list[Item], done: asyncio.Future[None], queue: "deque[_Group]") -> None:
         self.items = items
         self.done = done
+        self.queue = queue
         self.attempts = 0
 
     def finish(self) -> None:
@@ -107,15 +108,15 @@ class Lane:
 
     def add(self, item: Item) -> asyncio.Future[None]:
         """An item of its own; the future is done when it is settled."""
-        done: asyncio.Future[None] = self._loop.create_future()
-        self._singles.append(_Group([item], done))
-        self._wake.set()
-        return done
+        return self._post([item], self._singles)
 
     def add_all(self, items: Sequence[Item]) -> asyncio.Future[None]:
         """A group of a batch; the future is done when all of it is settled."""
+        return self._post(list(items), self._batches)
+
+    def _post(self, items: list[Item], queue: deque[_Group]) -> asyncio.Future[None]:
         done: asyncio.Future[None] = self._loop.create_future()
-        self._batches.append(_Group(list(items), done))
+        queue.append(_Group(items, done, queue))
         self._wake.set()
         return done
 
@@ -224,11 +225,10 @@ class Lane:
                 group.finish()
             return
         for group in reversed(turn.groups):
-            one_of_its_own = len(group.items) == 1
             group.items = [item for item in group.items if id(item) in again]
             group.attempts += 1
             if group.items and group.attempts < self._limits.attempts:
-                (self._singles if one_of_its_own else self._batches).appendleft(group)
+                group.queue.appendleft(group)
                 continue
             for item in group.items:
                 item.failed(HotStateBusy())
@@ -241,9 +241,10 @@ async def refresh_shards(link: RedisLink, shards: Shards) -> None:
     Raises:
         RedisLinkError: the connection is gone, or Redis answers with an error (it may still be loading its file).
     """
-    generations, fences = await link.trip(_ALL_GENERATIONS + _ALL_FENCES, 2)
-    if isinstance(generations, ReplyError) or isinstance(fences, ReplyError):
-        raise RedisLinkError(f"Redis answers with an error: {generations!r}"[:200])
+    replies = await link.trip(_ALL_GENERATIONS + _ALL_FENCES, 2)
+    for reply in replies:
+        refuse_error(reply)
+    generations, fences = replies
     for number, generation in enumerate(generations):
         shards.learn(number, generation)
         shards.fenced[number] = fences[number] is not None

@@ -163,13 +163,13 @@ class RedisLink:
         if options.get("db"):
             commands.append(packed("SELECT", options["db"]))
         for reply in await self.trip(b"".join(commands), len(commands)) if commands else ():
-            _refuse_error(reply)
+            refuse_error(reply)
 
     async def _see_whom(self) -> None:
         asked = packed("INFO", "server") + packed("INFO", "memory") + packed("GET", VERIFIED)
         server, memory, verified = await self.trip(asked, 3)
         for reply in (server, memory, verified):
-            _refuse_error(reply)
+            refuse_error(reply)
         refuse_eviction(memory)
         self.run_id = _field(server, b"run_id")
         if verified is None or verified.decode(errors="replace") != self.run_id:
@@ -220,7 +220,12 @@ def refuse_eviction(memory: bytes) -> None:
         raise EvictionPolicyRefused(policy)
 
 
-def _refuse_error(reply: object) -> None:
+def refuse_error(reply: object) -> None:
+    """Refuse a reply that is an error.
+
+    Raises:
+        RedisLinkError: it is one.
+    """
     if isinstance(reply, ReplyError):
         raise RedisLinkError(f"Redis answers with an error: {reply}")
 

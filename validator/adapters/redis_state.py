@@ -6,7 +6,8 @@ writes one group while the next is decided.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import structlog
@@ -122,13 +123,8 @@ class RedisState:
         Raises:
             HotStateAway: Redis is away, not verified, or answers with an error.
         """
-        async with self._control_lock:
-            try:
-                if not self._control.is_open:
-                    await self._control.open()
-                (reply,) = await self._control.trip(command, 1)
-            except (RedisLinkError, NotVerified, EvictionPolicyRefused) as error:
-                raise HotStateAway from error
+        async with self._control_link() as link:
+            (reply,) = await link.trip(command, 1)
         if isinstance(reply, ReplyError):
             raise HotStateAway
         return reply
@@ -139,11 +135,16 @@ class RedisState:
         Raises:
             HotStateAway: Redis is away.
         """
+        async with self._control_link() as link:
+            await refresh_shards(link, self.shards)
+
+    @asynccontextmanager
+    async def _control_link(self) -> AsyncIterator[RedisLink]:
         async with self._control_lock:
             try:
                 if not self._control.is_open:
                     await self._control.open()
-                await refresh_shards(self._control, self.shards)
+                yield self._control
             except (RedisLinkError, NotVerified, EvictionPolicyRefused) as error:
                 raise HotStateAway from error
 
@@ -158,5 +159,4 @@ class RedisState:
             except EvictionPolicyRefused as refused:
                 _log.error("eviction_policy_refused", why=str(refused))
                 for lane in self._lanes:
-                    lane.link.close()
                     lane.drop(str(refused))

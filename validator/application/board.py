@@ -4,7 +4,7 @@ from datetime import datetime
 
 from validator.application.answers import BoardingAnswer, RecordedAnswer, boarding_answer, recorded_answer
 from validator.application.attempt import Attempt, Desk, Fate
-from validator.application.chips import ChipAttempt, attempt_of, look_up
+from validator.application.chips import ChipAttempt, attempt_of
 from validator.application.devices import Device, DeviceGate
 from validator.application.errors import DeviceUnknown, Malformed
 from validator.application.instants import read_instant
@@ -54,7 +54,7 @@ async def board(
     )
     attempt = attempt_of(device, facts, dated.flags, desk)
     if type(attempt) is ChipAttempt:
-        await look_up((attempt,), hot)
+        await hot.settle(attempt)  # once only to look its holder up
         attempt.raise_failure()
     await hot.settle(attempt)
     if isinstance(attempt.error, DeviceUnknown):
@@ -86,8 +86,6 @@ def facts_of(
         message,
         digest,
         read_boarding_bytes(message.boarding_id),
-        occurred_at,
-        received_at,
         dated_at,
         occurred,
         to_micros(received_at),

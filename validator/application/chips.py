@@ -138,4 +138,4 @@ async def look_up(items: Sequence[object], hot: HotState) -> None:
     """
     chips = [item for item in items if type(item) is ChipAttempt]
     if chips:
-        await (hot.settle(chips[0]) if len(chips) == 1 else hot.settle_all(chips))
+        await hot.settle_all(chips)

@@ -10,7 +10,6 @@ import msgspec
 from msgspec.structs import replace
 
 from validator.domain.city import City
-from validator.domain.service_time import civil_date
 from validator.domain.vocabulary import Category, FareMedium, Network, Product, RideClass, class_of, purse_key
 from validator.records.codes import CATEGORIES, CATEGORY_CODE, PURSE_CODE, PURSES, Flag
 from validator.records.device_messages import ReleaseMessage
@@ -115,7 +114,6 @@ def _effect_of(answer: AnswerRecord, release: ReleaseMessage, city: City) -> Own
     ride_class = RideClass(release.ride_class)
     if ride_class is RideClass.FULL:
         return None
-    day = civil_date(from_micros(answer.decided_micros))
     uses: str | None = None
     if ride_class is RideClass.HALF:
         category, uses = Category.STUDENT_50, _STUDENT
@@ -124,7 +122,7 @@ def _effect_of(answer: AnswerRecord, release: ReleaseMessage, city: City) -> Own
         category = Category(uses.split("/")[0])
     else:
         category = _free_category(answer)
-    if city.on(day).fare_cents(_network_of(uses), "", FareMedium.CARD) == 0:
+    if city.at(from_micros(answer.decided_micros)).fare_cents(_network_of(uses), "", FareMedium.CARD) == 0:
         return None
     return OwnEffect(
         CATEGORY_CODE[category] if answer.vehicle else None,

@@ -35,14 +35,12 @@ _CATEGORY_CODE_OF = {category.value: code for category, code in CATEGORY_CODE.it
 
 
 class TapFacts(msgspec.Struct, frozen=True, gc=False):
-    """What is known of a tap before anything is decided; its three instants also as microseconds."""
+    """What is known of a tap before anything is decided; of its instants in microseconds, `dated_at` decides."""
 
     device: str
     message: TapMessage
     digest: bytes
     boarding: bytes
-    occurred_at: datetime
-    received_at: datetime
     dated_at: datetime
     occurred_micros: int
     received_micros: int

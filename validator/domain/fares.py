@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
+from validator.domain.law_rows import in_force
 from validator.domain.money import Cents
 from validator.domain.vocabulary import FareMedium, Network
 
@@ -38,8 +39,7 @@ class Fare:
     def _prices(self, network: Network, line: str, medium: FareMedium, day: date) -> bool:
         return (
             self.network is network
-            and self.first_day <= day
-            and (self.last_day is None or day <= self.last_day)
+            and in_force(day, self.first_day, self.last_day)
             and self.line in (None, line)
             and self.medium in (None, medium)
         )

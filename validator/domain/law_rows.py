@@ -95,6 +95,22 @@ class Row:
             raise self.error(f"{field} {value!r} is unknown; known are {', '.join(enum)}") from None
 
 
+def check_ids(kind: str, ids: Sequence[str]) -> None:
+    """Refuse rows of one kind of which two have the same id.
+
+    Raises:
+        LawError: they do; the message names it.
+    """
+    for row_id in ids:
+        if ids.count(row_id) > 1:
+            raise LawError(f"{kind} {row_id}: two rows have this id")
+
+
+def in_force(day: date, first_day: date, last_day: date | None) -> bool:
+    """Whether a row holds on a civil day; `last_day` is its last one, None while it is in force."""
+    return first_day <= day and (last_day is None or day <= last_day)
+
+
 def check_days(rows: Sequence[tuple[str, date, date | None]]) -> None:
     """Refuse rows of one kind that overlap or leave a gap: name, first day, last day, the oldest first.
 

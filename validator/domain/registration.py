@@ -6,7 +6,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Any
 
-from validator.domain.law_rows import LawError, Row, check_days
+from validator.domain.law_rows import LawError, Row, check_days, check_ids, in_force
 from validator.domain.vocabulary import AGE_RIGHTS, RIGHTS_IN_ORDER, Category
 
 
@@ -67,7 +67,7 @@ class RegistrationRow:
 
     def in_force_on(self, day: date) -> bool:
         """Whether the row holds on a civil day."""
-        return self.first_day <= day and (self.last_day is None or day <= self.last_day)
+        return in_force(day, self.first_day, self.last_day)
 
 
 _FIELDS = {"id", "category", "from", "to", "documents", "schools", "article", "amended_by", "note"}
@@ -109,10 +109,7 @@ def check_registrations(rows: Sequence[RegistrationRow]) -> None:
     Raises:
         LawError: it has one; the message names the row.
     """
-    ids = [row.id for row in rows]
-    for row_id in ids:
-        if ids.count(row_id) > 1:
-            raise LawError(f"registration {row_id}: two rows have this id")
+    check_ids("registration", [row.id for row in rows])
     for category in REGISTERED:
         own = [row for row in rows if row.category is category]
         if not own:

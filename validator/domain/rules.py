@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from validator.domain.law_rows import LawError as LawError
-from validator.domain.law_rows import Row, check_days
+from validator.domain.law_rows import Row, check_days, check_ids, in_force
 from validator.domain.registration import RegistrationRow, check_registrations, registration_row
 from validator.domain.vocabulary import Category, Network, Turnstile
 
@@ -76,7 +76,7 @@ class RuleRow:
 
     def in_force_on(self, day: date) -> bool:
         """Whether the rule holds on a civil day."""
-        return self.first_day <= day and (self.last_day is None or day <= self.last_day)
+        return in_force(day, self.first_day, self.last_day)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,10 +271,7 @@ def _parameter_row(number: int, raw: Mapping[str, Any]) -> ParameterRow:
 
 
 def _check_rows(rows: tuple[RuleRow, ...]) -> None:
-    ids = [row.id for row in rows]
-    for row_id in ids:
-        if ids.count(row_id) > 1:
-            raise LawError(f"rule {row_id}: two rows have this id")
+    check_ids("rule", [row.id for row in rows])
     for category in Category:
         own = [row for row in rows if row.category is category]
         if not own:

@@ -67,7 +67,7 @@ class Consumed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LastBoarding:
-    """A boarding by a personal right, kept for passback, annulment and continuation."""
+    """A boarding kept in usage, for passback, annulment and continuation."""
 
     boarding_id: str
     occurred_at: datetime

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from validator.application.answers import display_of
+from validator.application.tap_records import remaining_after
 from validator.domain.boarding import Accepted, FareUnknown, Refused, decide, effects_of
-from validator.domain.city import City
-from validator.domain.holder import Holder
 from validator.domain.money import Cents
 from validator.domain.reasons import Reason
-from validator.domain.service_time import civil_date
 from validator.domain.tap import CARD, Medium, Tap
 from validator.domain.usage import Effects, Usage
 from validator.domain.vocabulary import Category, MediumKind, RideClass, Turnstile
@@ -174,7 +172,7 @@ class OfflineDesk:
         if decision.ride_class is RideClass.HALF and self._spent_budget(newest):
             return _held(NO_BUDGET, newest, holder=holder)
         effects = effects_of(tap, decision, listed.city)
-        left = _left(decision, usage.after(effects), listed.holder, tap, listed.city)
+        left = remaining_after(decision, usage, listed.holder, listed.city.at(tap.occurred_at))
         return _released(decision, newest, effects, left, holder)
 
     def _spent_budget(self, current: CityList) -> bool:
@@ -213,23 +211,6 @@ def _without_card(seen: Seen, current: CityList) -> Verdict:
 def _tap(seen: Seen, current: CityList, medium: Medium) -> Tap:
     network = current.view.networks.get(seen.line)
     return Tap(seen.boarding_id, seen.at, seen.line, network, seen.vehicle, medium)
-
-
-def _left(
-    decision: Accepted, usage: Usage, holder: Holder, tap: Tap, city: City
-) -> tuple[int | None, int | None]:
-    """Half-fare boardings left in the month and passes left in the purse, as far as the device knows."""
-    uses = decision.uses
-    if uses is None:
-        return None, None
-    passes = next(
-        (usage.remaining(p.key, p.bought) for p in holder.purses if p.key == uses.product),
-        0,
-    )
-    law = city.on(civil_date(tap.occurred_at))
-    if not uses.counts_cap or law.student_cap is None:
-        return None, passes
-    return law.student_cap - usage.half_fare.get(law.month, 0), passes
 
 
 def _released(

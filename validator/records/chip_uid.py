@@ -10,7 +10,7 @@ UID_FORM: Final = r"^([0-9A-F]{8}|[0-9A-F]{14}|[0-9A-F]{20})$"
 LISTED_BYTES: Final = 6
 """Length of a chip's name in a list: among 100,000 chips two share one in a city of fifty thousand."""
 
-_FORM = re.compile(UID_FORM[1:-1])
+_FORM = re.compile(UID_FORM)
 _LISTED_DOMAIN = b"catraca-uid-1\x00"
 
 

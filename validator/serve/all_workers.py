@@ -70,11 +70,11 @@ class AllWorkers:
         return Response(msgspec.json.encode(said), status, media_type="application/json")
 
 
-async def notice_of(app: ASGIApp, pid: int) -> Notice:
+async def notice_of(app: ASGIApp) -> Notice:
     """What this worker says of itself, read from its own pages."""
     ready = msgspec.json.decode((await _asked(app, _scope(READY))).body, type=_Readiness)
     metrics = await _asked(app, _scope(METRICS))
-    return Notice(pid, tuple(ready.lacks), bytes(metrics.body).decode())
+    return Notice(tuple(ready.lacks), bytes(metrics.body).decode())
 
 
 def _scope(path: str) -> Scope:

@@ -17,12 +17,10 @@ class Notice(msgspec.Struct, frozen=True):
     """What one worker says.
 
     Attributes:
-        pid: Its process.
         lacks: Why it cannot answer boardings; empty when it can.
         metrics: Its page of metrics.
     """
 
-    pid: int
     lacks: tuple[str, ...]
     metrics: str
 
@@ -54,7 +52,7 @@ class Noticeboard:
         """Replace what a worker says; a page of metrics that does not fit is left out."""
         data = _encode(notice)
         if len(data) > _SLOT_BYTES - _HEAD.size:
-            data = _encode(Notice(notice.pid, notice.lacks, ""))
+            data = _encode(Notice(notice.lacks, ""))
         start = worker * _SLOT_BYTES
         body = start + _HEAD.size
         self.clear(worker)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import structlog
 
 from validator.serve.noticeboard import Noticeboard
-from validator.serve.worker import run_worker
+from validator.serve.worker import bound_to, run_worker
 from validator.settings import Settings
 
 _POLL_S = 0.05
@@ -45,13 +45,9 @@ def reserve(host: str, port: int) -> socket.socket:
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
-        kept = socket.socket(family, socket.SOCK_STREAM)
-        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        kept.bind(address)
+        return bound_to(family, address)
     except OSError as error:
         raise AddressTaken(f"cannot listen on {host}:{port}: {error.strerror}") from error
-    return kept
 
 
 @dataclass(slots=True)

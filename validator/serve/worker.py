@@ -2,11 +2,11 @@
 
 import asyncio
 import contextlib
-import os
 import signal
 import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
 
 import structlog
 import uvicorn
@@ -54,10 +54,10 @@ def run_worker(
 
     async def each_second() -> None:
         await guard.sweep(asyncio.get_running_loop().time())
-        noticeboard.post(number, await notice_of(app.behind, os.getpid()), time.monotonic())
+        noticeboard.post(number, await notice_of(app.behind), time.monotonic())
 
     server = _Server(_config(settings, app, guard, each_second), parent)
-    server.run([bound_like(address)])
+    server.run([bound_to(address.family, address.getsockname())])
 
 
 def _config(
@@ -82,16 +82,15 @@ def _config(
     )
 
 
-def bound_like(address: socket.socket) -> socket.socket:
-    """A socket of this process's own on the same address and port.
+def bound_to(family: int, address: Any) -> socket.socket:
+    """A socket on an address and port that others may be bound to as well.
 
-    The system deals new connections out among the workers that listen, and to nobody who does not.
+    The system deals new connections out among those that listen, and to nobody who does not.
     """
-    own = socket.socket(address.family, socket.SOCK_STREAM)
+    own = socket.socket(family, socket.SOCK_STREAM)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    own.bind(address.getsockname())
-    own.set_inheritable(False)
+    own.bind(address)
     return own
 
 
