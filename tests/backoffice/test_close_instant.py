@@ -44,33 +44,26 @@ def _break_down(city: ClaimsCity, recorded: Any) -> None:
     city.register("breakdowns", vehicle="1201", **broken)
 
 
-@pytest.mark.parametrize("change", [_transfer, _end_operator, _revoke, _break_down])
-def test_what_is_recorded_after_the_closing_does_not_change_it(city: ClaimsCity, change: Any) -> None:
+def _rides_of(city: ClaimsCity, change: Any, recorded: Any) -> dict[str, int]:
+    """Rides by operator in claims of a city in which something changed."""
     teacher = city.holder(("TEACHER", "2020-02-01", None), birth=date(1980, 3, 1))
     free = {"category": "TEACHER", "ride_class": "FREE", "holder": teacher}
     first = city.tap(at(RIDE), **free)
     city.tap(at("2026-03-10 07:30"), vehicle="1202", continues=first, **free)
-    change(city, AFTER)
+    change(city, recorded)
     city.store()
+    return {operator: claim["totals"]["rides"] for operator, claim in documents(close(city)).items()}
 
-    found = documents(close(city))
 
-    assert {operator: claim["totals"]["rides"] for operator, claim in found.items()} == {"azul": 2}
+@pytest.mark.parametrize("change", [_transfer, _end_operator, _revoke, _break_down])
+def test_what_is_recorded_after_the_closing_does_not_change_it(city: ClaimsCity, change: Any) -> None:
+    assert _rides_of(city, change, AFTER) == {"azul": 2}
 
 
 @pytest.mark.parametrize("change", [_transfer, _end_operator, _revoke, _break_down])
 def test_the_same_recorded_before_it_does(city: ClaimsCity, change: Any) -> None:
     """So that the test above can fail."""
-    teacher = city.holder(("TEACHER", "2020-02-01", None), birth=date(1980, 3, 1))
-    free = {"category": "TEACHER", "ride_class": "FREE", "holder": teacher}
-    first = city.tap(at(RIDE), **free)
-    city.tap(at("2026-03-10 07:30"), vehicle="1202", continues=first, **free)
-    change(city, LONG_AGO)
-    city.store()
-
-    found = documents(close(city))
-
-    assert {operator: claim["totals"]["rides"] for operator, claim in found.items()} != {"azul": 2}
+    assert _rides_of(city, change, LONG_AGO) != {"azul": 2}
 
 
 def test_a_boarding_that_comes_after_the_closing_is_continued_by_none_in_it(city: ClaimsCity) -> None:

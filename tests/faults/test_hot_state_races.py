@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from backoffice.adapters.embedded_redis import EmbeddedRedis
-from tests.validator.seeded_city import NOW, SeededCity, SeededDevice, iso, prepaid, student
+from tests.validator.seeded_city import SeededCity, SeededDevice, prepaid, student
 from tests.validator.served import served
 from validator.domain.usage import Usage
 from validator.records.codes import EntryKind
@@ -46,11 +46,7 @@ def race(addresses: list[str], posts: list[tuple[SeededDevice, bytes]]) -> list[
 
     def post(number: int) -> dict[str, Any]:
         device, raw = posts[number]
-        headers = {
-            "Authorization": device.authorization,
-            "Content-Type": "application/json",
-            "Catraca-Sent-At": iso(NOW),
-        }
+        headers = device.headers()
         with httpx2.Client(base_url=addresses[number % len(addresses)], timeout=10) as client:
             client.get("/v1/health/live")
             barrier.wait()

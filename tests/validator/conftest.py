@@ -32,11 +32,9 @@ class Service:
     async def post(
         self, device: SeededDevice, path: str, body: bytes, sent_at: str | None = None, **headers: str
     ) -> httpx2.Response:
-        fields = {
-            "Authorization": device.authorization,
-            "Content-Type": "application/json",
-            "Catraca-Sent-At": sent_at or iso(self.clock.now),
-        } | {name.replace("_", "-"): value for name, value in headers.items()}
+        fields = device.headers(sent_at or iso(self.clock.now)) | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
         return await self.client.post(path, content=body, headers=fields)
 
     async def board(self, device: SeededDevice, body: bytes, **headers: str) -> httpx2.Response:

@@ -83,6 +83,14 @@ class SeededDevice:
     def authorization(self) -> str:
         return f"Bearer {self.token}"
 
+    def headers(self, sent_at: str | None = None) -> dict[str, str]:
+        """What it sends beside a body, by its own clock."""
+        return {
+            "Authorization": self.authorization,
+            "Content-Type": "application/json",
+            "Catraca-Sent-At": sent_at or iso(NOW),
+        }
+
     def record(self, **changes: object) -> DeviceRecord:
         fields: dict[str, object] = {
             "state": int(DeviceState.ACTIVE),

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from tests.validator.seeded_city import NOW, SeededCity, iso, student
+from tests.validator.seeded_city import SeededCity, student
 from tests.validator.served import served
 from validator.settings import Settings
 
@@ -111,11 +111,7 @@ def test_too_many_connections_are_closed_at_once_and_idle_ones_make_room(
         tap = httpx2.post(
             f"{address}/v1/boardings",
             content=device.tap(1, card.medium),
-            headers={
-                "Authorization": device.authorization,
-                "Content-Type": "application/json",
-                "Catraca-Sent-At": iso(NOW),
-            },
+            headers=device.headers(),
         )
 
     assert set(answered) == {b"HTTP/1.1 200"}

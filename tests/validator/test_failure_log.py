@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.validator.seeded_city import NOW, SeededCity, elder, iso
+from tests.validator.seeded_city import SeededCity, elder
 from tests.validator.served import served
 from validator.records.keys import usage_key
 
@@ -25,11 +25,7 @@ def test_a_traceback_holds_no_token_no_holder_and_no_category(
         answer = httpx2.post(
             f"{address}/v1/boardings",
             content=device.tap(1, card.medium),
-            headers={
-                "Authorization": device.authorization,
-                "Content-Type": "application/json",
-                "Catraca-Sent-At": iso(NOW),
-            },
+            headers=device.headers(),
         )
     (log,) = tmp_path.glob("*.log")
 

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.validator.conftest import Service
-from tests.validator.seeded_city import NOW, SeededCity, elder, iso, prepaid
+from tests.validator.seeded_city import SeededCity, elder, prepaid
 from tests.validator.served import free_port, served, start_service, wait_for
 from validator.settings import Settings
 
@@ -56,11 +56,7 @@ def post_all(address: str, city: SeededCity, taps: int) -> list[int]:
     """Post taps of one purse from several threads; the statuses of those that were answered."""
     device, card = city.device(), city.holder(HOLDER, prepaid(passes=10_000))
     bodies = [device.tap(number, card.medium) for number in range(1, taps + 1)]
-    headers = {
-        "Authorization": device.authorization,
-        "Content-Type": "application/json",
-        "Catraca-Sent-At": iso(NOW),
-    }
+    headers = device.headers()
 
     def post(part: list[bytes]) -> list[int]:
         answered: list[int] = []
@@ -80,11 +76,7 @@ def test_each_boarding_is_one_line_without_token_holder_or_category(
 ):
     device, card = city.device(), city.holder(HOLDER, elder())
     with served(redis_url, tmp_path) as address:
-        headers = {
-            "Authorization": device.authorization,
-            "Content-Type": "application/json",
-            "Catraca-Sent-At": iso(NOW),
-        }
+        headers = device.headers()
         for body in (device.tap(1, card.medium), device.tap(2, card.medium), b"{}"):
             httpx2.post(f"{address}/v1/boardings", content=body, headers=headers)
         httpx2.post(f"{address}/v1/boardings/batch", content=device.batch(), headers=headers)

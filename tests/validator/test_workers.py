@@ -19,12 +19,10 @@ import httpx2
 import pytest
 
 from tests.validator.seeded_city import (
-    NOW,
     OPERATOR,
     SeededCity,
     SeededDevice,
     city_record,
-    iso,
     prepaid,
     student,
 )
@@ -37,14 +35,6 @@ HOLDER = "00000000000000aa"
 PATIENCE_S = 20.0
 
 
-def headers_of(device: SeededDevice) -> dict[str, str]:
-    return {
-        "Authorization": device.authorization,
-        "Content-Type": "application/json",
-        "Catraca-Sent-At": iso(NOW),
-    }
-
-
 def persist(address: str, device: SeededDevice, bodies: list[bytes]) -> list[dict[str, object]]:
     """Send each tap until it is answered, as a device does: a new connection and the same bytes after each failure."""
     answers = []
@@ -54,7 +44,7 @@ def persist(address: str, device: SeededDevice, bodies: list[bytes]) -> list[dic
             while True:
                 assert time.monotonic() < deadline, "no answer"
                 try:
-                    connection.request("POST", "/v1/boardings", body, headers_of(device))
+                    connection.request("POST", "/v1/boardings", body, device.headers())
                     answer = connection.getresponse()
                     said = answer.read()
                 except (OSError, http.client.HTTPException):
@@ -163,7 +153,7 @@ def test_an_end_in_the_middle_of_the_work_answers_what_was_taken_on(
             for tap in range(5_000):
                 body = device.tap(10_000 * number + tap, cards[number].medium)
                 try:
-                    connection.request("POST", "/v1/boardings", body, headers_of(device))
+                    connection.request("POST", "/v1/boardings", body, device.headers())
                     answer = connection.getresponse()
                     assert answer.status == 200
                     answer.read()
