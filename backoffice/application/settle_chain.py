@@ -5,12 +5,13 @@ from datetime import datetime
 from sqlalchemy import func, select, update
 
 from backoffice.application.changes import log
-from backoffice.application.errors import Conflict
-from backoffice.application.register_fields import text_of
+from backoffice.application.errors import Conflict, Invalid
 from backoffice.application.sequence_gaps import lock_epoch
 from backoffice.application.staff import CityOffice
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.journal import DeviceEpochRow, SignedHeadRow
+
+_MOST_WORDS = 300
 
 
 def settle_chain(
@@ -28,7 +29,11 @@ def settle_chain(
         Invalid: no reason, or one too long.
         Conflict: the chain is not broken, or no valid head covers it yet.
     """
-    reason = text_of(reason, "reason", 300)
+    if not reason.strip() or len(reason) > _MOST_WORDS:
+        raise Invalid(
+            f"motivo: escreva por que o fecho é falso, em até {_MOST_WORDS} letras, sem dados pessoais",
+            f"reason: say why the head is false, in up to {_MOST_WORDS} characters, without personal data",
+        )
     lock_epoch(session, device, epoch)
     state = session.get_one(DeviceEpochRow, (device, epoch), populate_existing=True)
     if not state.broken:
@@ -58,6 +63,6 @@ def settle_chain(
         "journal.settle",
         ("device", device),
         at,
-        f"epoch={epoch} heads={','.join(map(str, seqs))} {reason}",
+        f"epoch={epoch} heads={','.join(map(str, seqs))} {reason.strip()}",
     )
     return len(seqs)

@@ -1,6 +1,7 @@
 """Journal entries for tests of ingest, and a commit into Redis as small as the protocol allows."""
 
 import hashlib
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -30,6 +31,7 @@ from validator.records.journal import (
 )
 from validator.records.keys import (
     ID_SECONDS,
+    VERIFIED,
     commit_no_key,
     device_shard,
     durable_key,
@@ -228,6 +230,13 @@ class SmallValidator:
 
     def __init__(self, url: str) -> None:
         self.redis: Any = redis.Redis.from_url(url)
+
+    def wait_until_verified(self) -> None:
+        """A validator commits nothing while the ingester still rebuilds; neither does this one."""
+        deadline = time.monotonic() + 30
+        while self.redis.get(VERIFIED) is None:
+            assert time.monotonic() < deadline, "the ingester did not open the hot state"
+            time.sleep(0.01)
 
     def home(self, entry: JournalEntry) -> int:
         return device_shard(entry.device) if entry.holder_id is None else holder_shard(entry.holder_id)

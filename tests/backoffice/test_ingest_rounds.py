@@ -127,6 +127,7 @@ def test_a_database_that_throws_everybody_out_is_waited_for(postgres_url: str, r
     runner.start()
     bus = SmallValidator(redis_url)
     try:
+        bus.wait_until_verified()
         for seq in range(1, 30):
             if seq % 15 == 7:
                 with engine.connect() as connection:

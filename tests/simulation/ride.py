@@ -16,6 +16,7 @@ from tests.simulation.world import World
 from validator.application.attempt import Attempt as Tried
 from validator.application.board import answer_to
 from validator.application.errors import BoardingError, DeviceUnknown, NotServed
+from validator.records.packing import from_micros
 
 SECOND = timedelta(seconds=1)
 
@@ -219,7 +220,7 @@ class Rides:
         answer = Answer(
             told["boarding_id"],
             digest(bus.id, raw),
-            tried.facts.received_at,
+            from_micros(tried.facts.received_micros),
             told["outcome"],
             told.get("reason", {}).get("name", ""),
             told.get("class"),
