@@ -20,6 +20,7 @@ from backoffice.application.register_fields import (
 )
 from backoffice.application.register_schools import school_of
 from backoffice.application.staff import Registrar, Staff, refuse_serving_oneself
+from backoffice.persistence.advisory_lock import take_turn
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.enrolments import EnrolmentRow
 from backoffice.persistence.holders import HolderRow, LifeRow, PersonRow
@@ -69,6 +70,9 @@ def register_holder(
         NotFound: no such guardian.
     """
     fields = _checked(session, person, at)
+    # Two desks that register one child at the same instant would otherwise not see each other. A confirmed namesake
+    # takes its turn too, since the other desk has confirmed nothing.
+    take_turn(session, f"person {fields['search_name']} {person.birth_date}")
     if not person.namesake:
         _refuse_known(session, str(fields["search_name"]), fields["cpf"], person.birth_date)
     holder = HolderRow(hot_id=chance.hot_id(), revision=1, published_revision=0, created_at=at)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
+from backoffice.persistence.advisory_lock import take_turn
 from backoffice.persistence.base import writing
 from backoffice.persistence.journal import DEFAULT_PARTITION, BoardingRow
 from validator.domain.service_time import parse_month
@@ -12,8 +13,7 @@ from validator.domain.service_time import parse_month
 PREFIX = f"{BoardingRow.__tablename__}_"
 """How the names of partitions begin; whoever compares tables with models leaves these out."""
 
-_LOCK = 0x63_61_74_72_61_63_61
-"""Number of the advisory lock under which partitions are made."""
+_TURN = "partitions of boardings"
 
 
 def ensure_partitions(engine: Engine, months: Iterable[str]) -> None:
@@ -28,7 +28,7 @@ def ensure_partitions(engine: Engine, months: Iterable[str]) -> None:
     if engine.dialect.name != "postgresql":
         return
     with writing(engine) as session:
-        session.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
+        take_turn(session, _TURN)
         session.execute(text(DEFAULT_PARTITION))
     for month in months:
         _ensure_partition(engine, parse_month(month))
@@ -38,7 +38,7 @@ def _ensure_partition(engine: Engine, month: str) -> None:
     name = PREFIX + month.replace("-", "_")
     try:
         with writing(engine) as session:
-            session.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
+            take_turn(session, _TURN)
             if session.scalar(text("SELECT to_regclass(:name)"), {"name": name}) is not None:
                 return
             session.execute(text("SET LOCAL lock_timeout = '5s'"))

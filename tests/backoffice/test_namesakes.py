@@ -1,11 +1,18 @@
 """A pupil without CPF whom two schools or two desks register is one person with one cap, not two."""
 
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date
+from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, text
 
 from backoffice.application.errors import Conflict
-from tests.backoffice.register_city import CPF, RegisterCity
+from backoffice.application.register_holders import Person, register_holder
+from backoffice.application.staff import as_registrar
+from tests.backoffice.register_city import CPF, NOW, RegisterCity, make_city
 from tests.backoffice.register_http import Api
 
 BORN = date(2014, 5, 4)
@@ -67,3 +74,63 @@ def test_a_desk_confirms_a_namesake_over_http(lite: Api):
     assert refused["code"] == "PERSON_KNOWN"
     assert str(first) in refused["detail"]
     assert second != first
+
+
+@pytest.fixture
+def postgres_city(postgres_url: str, tmp_path: Path) -> Iterator[RegisterCity]:
+    """A city where two transactions really write at the same time."""
+    made = make_city(postgres_url, tmp_path)
+    yield made
+    made.engine.dispose()
+
+
+def waits_for_its_turn(engine: Engine, other: "Future[int]") -> bool:
+    """Whether another desk comes to wait for a lock, rather than to end."""
+    waiting = text(
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not other.done():
+        with engine.connect() as connection:
+            if connection.scalar(waiting):
+                return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({}, {"name": "JOAO DA SILVA"}),
+        ({"cpf": OTHER_CPF}, {}),
+        ({"namesake": True}, {}),
+    ],
+)
+def test_two_desks_that_register_one_child_at_the_same_instant_make_one_record(
+    postgres_city: RegisterCity, first: dict[str, str | bool], second: dict[str, str | bool]
+):
+    city, clerk = postgres_city, as_registrar(postgres_city.staff("clerk"))
+    child = {"name": "João da Silva", "birth_date": BORN, "guardian_name": "Responsável", "guardian_cpf": CPF}
+
+    def other_desk() -> int:
+        with city.writing() as session:
+            return register_holder(session, clerk, NOW, city.chance, Person(**{**child, **second})).id  # type: ignore[arg-type]
+
+    with ThreadPoolExecutor(1) as desk:
+        with city.writing() as session:
+            known = register_holder(session, clerk, NOW, city.chance, Person(**{**child, **first})).id  # type: ignore[arg-type]
+            late = desk.submit(other_desk)
+            assert waits_for_its_turn(city.engine, late)
+
+        with pytest.raises(Conflict, match=f"o titular {known} tem este nome"):
+            late.result(30)
+
+
+def test_desks_that_register_different_children_do_not_wait_for_each_other(postgres_city: RegisterCity):
+    city, clerk = postgres_city, as_registrar(postgres_city.staff("clerk"))
+    child = {"birth_date": BORN, "guardian_name": "Responsável", "guardian_cpf": CPF}
+
+    with city.writing() as session:
+        first = register_holder(session, clerk, NOW, city.chance, Person("João da Silva", **child)).id  # type: ignore[arg-type]
+
+        assert city.holder("Joana da Silva", BORN) != first
