@@ -13,6 +13,7 @@ from backoffice.application.errors import Forbidden
 from backoffice.application.register_fields import FIRST_YEAR, LAST_YEAR
 from backoffice.application.staff import Staff, staff_by_login
 from backoffice.bootstrap import Backoffice, build
+from backoffice.cli.help_words import DAY, INSTANT
 from backoffice.persistence.base import WriteSession, writing
 from validator.domain.service_time import civil_date
 
@@ -57,8 +58,8 @@ As = Annotated[
     str | None,
     typer.Option("--as", envvar="CATRACA_AS", metavar="LOGIN", help="Quem age: o login da pessoa."),
 ]
-Day = Annotated[date, typer.Option(parser=parse_day, metavar="DATA")]
-Moment = Annotated[datetime | None, typer.Option(parser=parse_instant, metavar="INSTANTE")]
+Day = Annotated[date, typer.Option(parser=parse_day, metavar=DAY)]
+Moment = Annotated[datetime | None, typer.Option(parser=parse_instant, metavar=INSTANT)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from backoffice.application.staff import CityOffice, ClaimReader, as_city, as_cl
 from backoffice.bootstrap import Backoffice
 from backoffice.cli.acting import As, acting, parse_instant
 from backoffice.cli.console import err, out
+from backoffice.cli.help_words import INSTANT
 from backoffice.cli.processes import progress_bar, redis_of
 from backoffice.domain.amounts_in_words import decimal_comma, figures
 from backoffice.persistence.base import writing
@@ -67,7 +68,7 @@ def close(
         typer.Option(
             "--at",
             parser=parse_instant,
-            metavar="INSTANTE",
+            metavar=INSTANT,
             help="Instante do fechamento, com fuso; sem ele, agora.",
         ),
     ] = None,
@@ -145,7 +146,12 @@ def list_all(
 
 
 def _reserved(step: str) -> Callable[..., None]:
-    def reserved(number: Annotated[str, typer.Argument(metavar="NÚMERO")], login: As = None) -> None:
+    def reserved(
+        number: Annotated[
+            str, typer.Argument(metavar="NÚMERO", help="Número da fatura (catraca claim list).")
+        ],
+        login: As = None,
+    ) -> None:
         with acting(login) as now:
             claim_of(now.session, as_claim_reader(now.by), number)
             refuse_step(step)

@@ -39,6 +39,7 @@ from backoffice.application.staff import (
 from backoffice.cli.acting import As, acting, parse_day
 from backoffice.cli.card_qr import qr
 from backoffice.cli.console import out
+from backoffice.cli.help_words import DAY
 from backoffice.domain.acquisition import Plan
 from backoffice.persistence.cards import CardKind
 from validator.domain.registration import Evidence
@@ -49,7 +50,7 @@ _rights = typer.Typer(help="Direitos: um registra, outro aprova.", no_args_is_he
 _cards = typer.Typer(help="Cartões.", no_args_is_help=True)
 _passes = typer.Typer(help="Passes.", no_args_is_help=True)
 
-_DAY = typer.Option(parser=parse_day, metavar="DATA")
+_DAY = typer.Option(parser=parse_day, metavar=DAY)
 _REASON = typer.Option(help="Motivo.")
 
 
@@ -118,11 +119,13 @@ def enrol(
     first_day: Annotated[date, _DAY],
     last_day: Annotated[date, _DAY],
     passes_per_day: Annotated[int, typer.Option(help="Necessidade declarada, passes por dia.")],
-    identity_seen: Annotated[bool, typer.Option(help="Identidade vista hoje.")] = False,
-    address_seen: Annotated[bool, typer.Option(help="Comprovante de endereço visto hoje.")] = False,
+    identity_seen: Annotated[bool, typer.Option("--identity-seen", help="Identidade vista hoje.")] = False,
+    address_seen: Annotated[
+        bool, typer.Option("--address-seen", help="Comprovante de endereço visto hoje.")
+    ] = False,
     login: As = None,
 ) -> None:
-    """Registra uma declaração de matrícula (Decreto 1.827, art. 70)."""
+    """Registra uma declaração de matrícula (Decreto 1.827, artigo 70)."""
     with acting(login) as now:
         declaration = Declaration(
             school,
@@ -230,7 +233,9 @@ def suspend(
     right: int,
     first_day: Annotated[date, _DAY],
     reason: Annotated[str, _REASON],
-    until: Annotated[date | None, _DAY] = None,
+    until: Annotated[
+        date | None, typer.Option(parser=parse_day, metavar=DAY, help="Primeiro dia em que volta a valer.")
+    ] = None,
     login: As = None,
 ) -> None:
     """Suspende um direito; --until é o primeiro dia em que volta a valer."""
@@ -321,7 +326,7 @@ def sell(
     request: Annotated[str | None, typer.Option(help="Número do pedido: repetido, vende uma vez.")] = None,
     login: As = None,
 ) -> None:
-    """Vende passes pelo preço do dia (Decreto 1.827, art. 70)."""
+    """Vende passes pelo preço do dia (Decreto 1.827, artigo 70)."""
     with acting(login) as now:
         order = Order(product, network, units, plan, request)
         row = sell_passes(

@@ -15,6 +15,7 @@ from backoffice.application.read_gtfs import LineRules, read_gtfs, read_line_fil
 from backoffice.application.staff import as_city
 from backoffice.cli.acting import As, acting, parse_day
 from backoffice.cli.console import err, existing, out
+from backoffice.cli.help_words import DAY
 
 _imports = typer.Typer(help="Importa dados de arquivos.", no_args_is_help=True)
 _READ = ("agency.txt", "routes.txt", "trips.txt", "stop_times.txt")
@@ -50,9 +51,7 @@ def gtfs(
     ] = None,
     from_day: Annotated[
         date | None,
-        typer.Option(
-            parser=parse_day, metavar="DATA", help="Desde quando operam as linhas novas; vazio: hoje."
-        ),
+        typer.Option(parser=parse_day, metavar=DAY, help="Desde quando operam as linhas novas; vazio: hoje."),
     ] = None,
     login: As = None,
 ) -> None:

@@ -41,7 +41,7 @@ def status(login: As = None) -> None:
 
 @_journal.command("lost")
 def lost(device: str, epoch: int, first: int, last: int, login: As = None) -> None:
-    """Declara perdidas as sequências FIRST a LAST que não chegaram; o que chegar depois não é faturado."""
+    """Declara perdidas as sequências de PRIMEIRA a ÚLTIMA que não chegaram; o que chegar depois não é faturado."""
     with acting(login) as now:
         office = as_city(now.by)
         try:

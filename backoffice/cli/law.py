@@ -23,9 +23,9 @@ def _group() -> None:
 
 @_law.command()
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Arquivos JSON de casos.")],
+    files: Annotated[list[Path], typer.Argument(metavar="ARQUIVO", help="Arquivos JSON de casos.")],
     law: Annotated[
-        Path | None, typer.Option("--law", metavar="FILE", help="Outra tabela de regras, em TOML.")
+        Path | None, typer.Option("--law", metavar="ARQUIVO", help="Outra tabela de regras, em TOML.")
     ] = None,
 ) -> None:
     """Confere casos de exemplo com as regras; sai com 0 só se todos passarem."""

@@ -42,7 +42,7 @@ def bundle(
         float | None, typer.Option(min=1, metavar="SEGUNDOS", help="Repete neste intervalo, até Ctrl-C.")
     ] = None,
     policy: Annotated[
-        Path | None, typer.Option("--policy", metavar="FILE", help="Outra política sem rede, em TOML.")
+        Path | None, typer.Option("--policy", metavar="ARQUIVO", help="Outra política sem rede, em TOML.")
     ] = None,
 ) -> None:
     """Monta e assina o pacote de listas que os validadores buscam em /v1/sync."""

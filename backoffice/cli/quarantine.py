@@ -11,6 +11,7 @@ from backoffice.application.errors import Invalid
 from backoffice.application.staff import as_city
 from backoffice.cli.acting import As, acting, parse_instant
 from backoffice.cli.console import out
+from backoffice.cli.help_words import INSTANT
 from validator.domain.service_time import SAO_PAULO
 
 _quarantine = typer.Typer(help="Embarques de relógio errado, à espera de data.", no_args_is_help=True)
@@ -41,7 +42,7 @@ def list_all(
 def date(
     boarding: str,
     at: Annotated[
-        datetime, typer.Option("--at", parser=parse_instant, metavar="INSTANTE", help="Quando aconteceu.")
+        datetime, typer.Option("--at", parser=parse_instant, metavar=INSTANT, help="Quando aconteceu.")
     ],
     evidence: Annotated[str, typer.Option(help="De onde se sabe: folha de viagem, câmera, vizinhos.")],
     login: As = None,

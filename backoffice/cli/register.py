@@ -24,6 +24,7 @@ from backoffice.application.register_users import NewUser, add_user, end_user, r
 from backoffice.application.staff import as_administrator, as_city, as_fleet, as_reader
 from backoffice.cli.acting import As, Moment, acting, parse_day
 from backoffice.cli.console import out
+from backoffice.cli.help_words import DAY
 from backoffice.persistence.acts import ActKind, ActRow
 from backoffice.persistence.operators import OperatorKind, OperatorRow
 from backoffice.persistence.schools import SchoolRow
@@ -40,7 +41,7 @@ _schools = typer.Typer(help="Escolas e anos letivos.", no_args_is_help=True)
 _users = typer.Typer(help="Pessoas que usam a retaguarda.", no_args_is_help=True)
 _keys = typer.Typer(help="Chaves da cidade, que assinam os cartões.", no_args_is_help=True)
 
-_DAY = typer.Option(parser=parse_day, metavar="DATA")
+_DAY = typer.Option(parser=parse_day, metavar=DAY)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -251,7 +252,7 @@ def add_vehicle(
 
 @_vehicles.command("broken")
 def broken(number: str, from_at: Moment = None, login: As = None) -> None:
-    """Declara um veículo em pane: os passageiros seguem em outro sem pagar (Lei 1.055/91, art. 48, VI)."""
+    """Declara um veículo em pane: os passageiros seguem em outro sem pagar (Lei 1.055/91, artigo 48, VI)."""
     with acting(login) as now:
         declare_broken(now.session, as_fleet(now.by), now.at, vehicle=number, from_at=from_at or now.at)
         out.print(f"veículo {number} em pane")

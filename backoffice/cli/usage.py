@@ -1,4 +1,4 @@
-"""The command line's own words in Portuguese: usage errors and help, which the library writes in English."""
+"""What is wrong with a command as it was typed, in Portuguese: the library writes it in English."""
 
 import re
 from collections.abc import Iterator
@@ -8,26 +8,14 @@ import typer.main
 from typer.exceptions import TyperException
 
 from backoffice.application.field_words import UNREAD, field_fault
-
-_HELP = (
-    ("Usage: ", "Uso: "),
-    ("Options:", "Opções:"),
-    ("Arguments:", "Argumentos:"),
-    ("Commands:", "Comandos:"),
-    ("COMMAND [ARGS]...", "COMANDO [ARGUMENTOS]..."),
-    ("[OPTIONS]", "[OPÇÕES]"),
-    ("Show this message and exit.", "Mostra esta ajuda e termina."),
-    ("[required]", "[obrigatório]"),
-    ("[default: ", "[padrão: "),
-    ("[env var: ", "[variável: "),
-)
+from backoffice.cli.help_words import speak_portuguese
 
 
 def root_command(app: typer.Typer) -> Any:
     """The whole command, with its help in Portuguese."""
     root: Any = typer.main.get_command(app)
     for command in _all_of(root):
-        command.get_help = _translated(command.get_help)
+        speak_portuguese(command)
     return root
 
 
@@ -35,16 +23,6 @@ def _all_of(command: Any) -> Iterator[Any]:
     yield command
     for child in getattr(command, "commands", {}).values():
         yield from _all_of(child)
-
-
-def _translated(english: Any) -> Any:
-    def get_help(context: Any) -> str:
-        text: str = english(context)
-        for word, portuguese in _HELP:
-            text = text.replace(word, portuguese)
-        return text
-
-    return get_help
 
 
 def usage_sentence(error: TyperException) -> str:
@@ -71,9 +49,10 @@ def _fault(kind: str, error: Any) -> str:
     if kind == "NoSuchOption":
         return f"não existe a opção {error.option_name}"
     if kind == "MissingParameter":
-        return f"falta {_hint(error)}"
+        return f"falta {'o ' if _is_argument(error.param) else ''}{_hint(error.param)}"
     if kind == "BadParameter":
-        return f"valor inválido em {_hint(error)}: {_value_fault(error, said)}"
+        where = "no" if _is_argument(error.param) else "em"
+        return f"valor inválido {where} {_hint(error.param)}: {_value_fault(error, said)}"
     if said.startswith("No such command"):
         return f"não existe o comando {named[1] if named else ''}".rstrip()
     if said.startswith("Missing command"):
@@ -85,13 +64,14 @@ def _fault(kind: str, error: Any) -> str:
     return UNREAD
 
 
-def _hint(error: Any) -> str:
-    if error.param is None:
+def _is_argument(parameter: Any) -> bool:
+    return parameter is not None and not parameter.opts[0].startswith("-")
+
+
+def _hint(parameter: Any) -> str:
+    if parameter is None:
         return "uma opção"
-    names = [*error.param.opts]
-    if names[0].startswith("-"):
-        return " / ".join(names)
-    return f"o argumento {error.param.metavar or error.param.name}"
+    return f"argumento {parameter.metavar}" if _is_argument(parameter) else " / ".join(parameter.opts)
 
 
 def _value_fault(error: Any, said: str) -> str:

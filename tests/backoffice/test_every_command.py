@@ -1,14 +1,18 @@
 """Every command refuses what it cannot read, and every setting says what is wrong with it: a line, no traceback."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
+from typer import Context
 
 from backoffice.cli import build_app, main
+from backoffice.cli.help_words import DAY, INSTANT
+from backoffice.cli.usage import root_command
 from backoffice.settings import Settings
+from tests.backoffice.test_languages import ENGLISH
 
 Run = Callable[..., str]
 
@@ -16,8 +20,7 @@ Run = Callable[..., str]
 def commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:
     """All commands with the words that lead to them."""
     children = getattr(command, "commands", {})
-    if not children:
-        yield words, command
+    yield words, command
     for name, child in children.items():
         yield from commands(child, *words, name)
 
@@ -25,10 +28,13 @@ def commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]
 PASSED_ON = {("onboard",)}
 """Becomes the agent of the bus, whose own command line reads the words (`tests/onboard`)."""
 
+HELPS = dict(commands(root_command(build_app())))
+"""All commands and all groups of them."""
+
 ALL = {
     words: command
-    for words, command in commands(typer.main.get_command(build_app()))
-    if words not in PASSED_ON
+    for words, command in HELPS.items()
+    if words not in PASSED_ON and not hasattr(command, "commands")
 }
 
 
@@ -39,7 +45,7 @@ def kind_of(parameter: Any) -> str | None:
     descriptor = parameter.type_descriptor
     if descriptor.is_choice:
         return "choice"
-    if parameter.metavar in ("DATA", "INSTANTE"):
+    if parameter.metavar in (DAY, INSTANT):
         return "time"
     return "number" if "int" in str(descriptor.annotation) or "float" in str(descriptor.annotation) else None
 
@@ -103,11 +109,86 @@ def plausible(parameter: Any) -> str:
     if descriptor.is_choice:
         first = descriptor.choices[0]
         return str(getattr(first, "value", first))
-    if parameter.metavar == "DATA":
+    if parameter.metavar == DAY:
         return "2026-03-02"
-    if parameter.metavar == "INSTANTE":
+    if parameter.metavar == INSTANT:
         return "2026-03-02T07:15:00-03:00"
     return "1" if kind_of(parameter) == "number" else "00" * 32
+
+
+def help_of(words: tuple[str, ...], width: int) -> str:
+    context = Context(HELPS[words], info_name=" ".join(("catraca", *words)), terminal_width=width)
+    return str(HELPS[words].get_help(context))
+
+
+NO_LANGUAGE = re.compile(
+    r"--[a-z-]+|[A-Z_]{2,}|[\w/-]+\.(?:zip|md|txt|svg|png)|\.\.\.|/v1/sync"
+    r"|line, network \(|INTERIOR\), operator|enrol, run, sync, upload, status, check, retire"
+    r"|catraca [a-z -]+|^  [a-z-]+ ",
+    re.MULTILINE,
+)
+"""Words that are typed, names of files, and columns of a file."""
+
+LIBRARY = re.compile(
+    r"[<>{]|\b(?:str|int|float|range|path|default|env|var|bool|Usage|Options|Arguments|Commands|show|message|exit)\b"
+)
+"""What the library writes where nobody gave it other words."""
+
+
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize("words", HELPS, ids=" ".join)
+def test_help_is_portuguese_throughout(words: tuple[str, ...], width: int):
+    shown = help_of(words, width)
+    usage, _, told = shown.partition("\n\n")
+    told = NO_LANGUAGE.sub("", told)
+
+    assert usage.startswith("Uso: catraca")
+    assert re.findall(r"[{[][^]}]*[a-z<]", usage) == []
+    assert LIBRARY.findall(told) == []
+    assert ENGLISH.findall(told) == []
+
+
+@pytest.mark.parametrize("words", ALL, ids=" ".join)
+def test_every_parameter_says_what_it_takes_and_what_it_means(words: tuple[str, ...]):
+    silent = [one.name for one in ALL[words].params if not one.help]
+    unnamed = [one.name for one in ALL[words].params if kind_of(one) is not None and not one.metavar]
+    negated = [one.name for one in ALL[words].params if one.secondary_opts]
+
+    assert (silent, unnamed, negated) == ([], [], [])
+
+
+REQUIRED = [words for words, command in ALL.items() if any(one.required for one in command.params)]
+
+
+@pytest.mark.parametrize("words", REQUIRED, ids=" ".join)
+def test_what_is_missing_is_named_as_its_help_names_it(run: Run, words: tuple[str, ...]):
+    first = next(one for one in ALL[words].params if one.required)
+    name = first.opts[0] if first.opts[0].startswith("-") else f"o argumento {first.metavar}"
+
+    said = run(*words, code=2)
+
+    assert said.startswith(f"erro: falta {name}\n")
+    assert LIBRARY.findall(NO_LANGUAGE.sub("", said)) == []
+
+
+LIMITED = [
+    (words, parameter)
+    for words, command in ALL.items()
+    for parameter in command.params
+    if getattr(parameter, "min", None) is not None
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "parameter"), LIMITED, ids=[f"{' '.join(words)} {one.opts[0]}" for words, one in LIMITED]
+)
+def test_a_number_below_its_range_is_told_the_least(run: Run, words: tuple[str, ...], parameter: Any):
+    arguments = [plausible(other) for other in ALL[words].params if not other.opts[0].startswith("-")]
+
+    said = run(*words, *arguments, parameter.opts[0], str(parameter.min - 1), code=2)
+
+    assert f"valor inválido em {parameter.opts[0]}: o valor mínimo é {parameter.min}" in said
+    assert f"{parameter.min}" in help_of(words, 200)
 
 
 SETTINGS = {

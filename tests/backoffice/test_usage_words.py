@@ -10,12 +10,15 @@ from backoffice.cli.console import say_problem
 
 WRONG = {
     "user add": "falta o argumento LOGIN",
+    "holder show": "falta o argumento TITULAR",
+    "holder show --bogus": "não existe a opção --bogus",
+    "claim export 2026-03 --part 0": "valor inválido em --part: o valor mínimo é 1",
     "user add maria": "falta --name",
     "holder": "Uso: catraca holder",
     "nada": "não existe o comando nada",
     "card nada": "não existe o comando nada",
     "user add maria --nome Maria": "não existe a opção --nome",
-    "card block x --reason y": "valor inválido em o argumento number: envie um número inteiro",
+    "card block x --reason y": "valor inválido no argumento NÚMERO: envie um número inteiro",
     "pass sell 1 --product X --network URBAN --units 1": "escolha um de: 'STUDENT', 'PREPAID', 'VT'",
     "fare add --network URBAN --cents quatro": "valor inválido em --cents: envie um número inteiro",
     "validator --workers 99": "o valor máximo é 64",
