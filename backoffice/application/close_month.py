@@ -22,7 +22,7 @@ from backoffice.application.collector import no_search_for_cycles
 from backoffice.application.date_boarding import datings_until
 from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.application.inspect_claims import boarding_months
-from backoffice.application.month_register import MonthRegister, read_register
+from backoffice.application.month_register import read_register
 from backoffice.application.month_reversals import late_reversals, write_reversals
 from backoffice.application.month_rides import JournalMonth
 from backoffice.application.month_transaction import MonthTransaction, Overtaken, month_transaction
@@ -226,7 +226,7 @@ def _close(
         try:
             tallies = _rate(transaction, closing, rating, progress, total)
         except FareUnknown as error:
-            raise _fare_missing(rating.journal, register) from error
+            raise _fare_missing(month, error) from error
         session = transaction.finish()
         claims = write_claims(session, closing, tallies, register, reversals.adjustments())
     write_reversals(session, reversals.rows, claims)
@@ -260,11 +260,11 @@ def _rate(
     return tallies
 
 
-def _fare_missing(journal: JournalMonth, register: MonthRegister) -> Conflict:
+def _fare_missing(month: Month, missing: FareUnknown) -> Conflict:
     return Conflict(
-        f"falta tarifa registrada para um embarque da competência {journal.month}; registre-a com o seu ato "
-        "e feche de novo",
-        f"a fare is missing for a boarding of {journal.month}",
+        f"falta a tarifa da linha {missing.line} em {missing.day:%d/%m/%Y}, para um embarque da competência {month}; "
+        "registre-a com o seu ato (catraca fare add) e feche de novo",
+        f"line {missing.line} has no fare on {missing.day}, for a boarding of {month}; register it and close again",
     )
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from backoffice.domain.exclusions import ExclusionReason, exclusion_of
 from backoffice.domain.rides import Ride
-from validator.domain.boarding import decide
+from validator.domain.boarding import decide, known_fare
 from validator.domain.city import City, LawOfDay
 from validator.domain.decision import Accepted, Refused, Uses
 from validator.domain.holder import Holder
@@ -202,8 +202,15 @@ def _pass_given(ride: Ride, holder: Holder, usage: Usage) -> tuple[Purse, Cents,
 
 
 def _paid_in_money(tap: Tap, law: LawOfDay) -> Judged:
-    """Full fare in money: who was let in on it paid it all, whatever he tendered and whatever his card was answered."""
+    """Full fare in money: who was let in on it paid it all, whatever he tendered and whatever his card was answered.
+
+    On a line that nobody knows it is counted at nothing, and waits for a person as the line does.
+
+    Raises:
+        FareUnknown: the line is known and no fare is registered for it on the day.
+    """
     rule = law.rules[Category.FULL]
-    price = law.fare_cents(tap.network, tap.line, FareMedium.CASH) or ZERO
+    fare = law.fare_cents(tap.network, tap.line, FareMedium.CASH)
+    price = ZERO if tap.network is None else known_fare(fare, tap, law)
     accepted = Accepted(Category.FULL, rule, price, price, ZERO, ZERO, rule.turnstile)
     return _of_decision(accepted)

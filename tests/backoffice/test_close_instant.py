@@ -121,7 +121,7 @@ def test_a_closing_that_fails_uses_up_no_number(city: ClaimsCity) -> None:
     elder = {"medium": "document", "keyed": "ELDER", "category": "ELDER", "ride_class": "FREE"}
     city.tap(at("2018-06-16 07:00"), line="901", vehicle="1202", **elder)
     city.store()
-    with pytest.raises(Conflict, match="falta tarifa"):
+    with pytest.raises(Conflict, match="falta a tarifa da linha 901 em 16/06/2018"):
         close(city, Month("2018-06"))
     city.register(
         "fares",

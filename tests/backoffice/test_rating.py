@@ -10,6 +10,7 @@ from backoffice.domain.exclusions import ExclusionReason, exclusion_of
 from backoffice.domain.rating import rate_holder
 from backoffice.domain.rides import Place, Placed, Rated, Release, Ride, Verdict
 from tests.law.laws import BOOK
+from validator.domain.boarding import FareUnknown
 from validator.domain.city import City, city_of
 from validator.domain.fares import Fare
 from validator.domain.holder import Holder
@@ -177,6 +178,27 @@ def test_money_is_paid_by_the_rider_alone() -> None:
     )
 
     assert [(row.verdict, parts(row)) for row in rows] == [(Verdict.STATISTICAL, (450, 450, 0, 0))] * 2
+
+
+@pytest.mark.parametrize("release", [RideClass.FULL, None])
+def test_money_on_a_line_without_a_fare_is_named_and_not_counted_at_nothing(
+    release: RideClass | None,
+) -> None:
+    cash = Medium(MediumKind.CASH, None, Cents(1_000))
+    later = city_of(BOOK, [Fare(Network.URBAN, date(2026, 3, 3), None, Cents(450))])
+
+    with pytest.raises(FareUnknown) as missing:
+        rate_holder(Month("2026-03"), [ride("2026-03-02 07:00", None, release, medium=cash)], later)
+
+    assert (missing.value.line, missing.value.day) == ("101", date(2026, 3, 2))
+
+
+def test_money_on_a_line_that_nobody_knows_waits_for_a_person_with_it() -> None:
+    cash = Medium(MediumKind.CASH, None, Cents(1_000))
+
+    (row,) = rated(ride("2026-03-02 07:00", None, RideClass.FULL, medium=cash, network=None))
+
+    assert parts(row) == (0, 0, 0, 0)
 
 
 def test_money_that_nobody_says_was_accepted_is_judged_by_the_law() -> None:

@@ -7,7 +7,7 @@ of the first option.
 """
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 
 from validator.domain.city import City, LawOfDay
 from validator.domain.decision import Accepted, Decision, Refused, Uses
@@ -42,6 +42,7 @@ __all__ = [
     "Uses",
     "decide",
     "effects_of",
+    "known_fare",
 ]
 
 
@@ -56,7 +57,19 @@ _AT_ONCE = timedelta(0)
 
 
 class FareUnknown(LookupError):
-    """No fare is registered for a ride that has a price; the city's fares are incomplete."""
+    """No fare is registered for a ride that has a price; the city's fares are incomplete.
+
+    Attributes:
+        line: Line of the ride.
+        day: Its civil day.
+    """
+
+    def __init__(self, line: str, day: date) -> None:
+        super().__init__(
+            f"no fare is registered for line {line} on {day}; register one with its act and publish the city"
+        )
+        self.line = line
+        self.day = day
 
 
 def decide(tap: Tap, holder: Holder | None, usage: Consumed, city: City) -> Decision:
@@ -181,7 +194,7 @@ def _pay_cash(tap: Tap, fare: Cents | None, law: LawOfDay) -> Decision:
     """Full fare in money, with change up to ten fares (Lei arts. 48, XII and 49, I; Decreto art. 72)."""
     if tap.network is None:
         return Refused(Reason.LINE_UNKNOWN)
-    price = _known(fare)
+    price = known_fare(fare, tap, law)
     change = Cents(tap.medium.tendered_cents - price)
     if change < 0:
         return Refused(Reason.INSUFFICIENT_TENDER)
@@ -191,11 +204,14 @@ def _pay_cash(tap: Tap, fare: Cents | None, law: LawOfDay) -> Decision:
     return Accepted(_FULL, rule, price, price, ZERO, ZERO, rule.turnstile, change_cents=change)
 
 
-def _known(fare: Cents | None) -> Cents:
+def known_fare(fare: Cents | None, tap: Tap, law: LawOfDay) -> Cents:
+    """The fare of a ride that has a price.
+
+    Raises:
+        FareUnknown: there is none.
+    """
     if fare is None:
-        raise FareUnknown(
-            "no fare is registered for this line and day; register one with its act and publish the city"
-        )
+        raise FareUnknown(tap.line, law.day)
     return fare
 
 
@@ -339,7 +355,7 @@ def _ride_free(
     category: Category, tap: Tap, fare: Cents | None, law: LawOfDay, *, personal: bool
 ) -> Accepted:
     """A gratuity. On a line that nobody knows the ride has no price yet; a person settles it later."""
-    price = ZERO if tap.network is None else _known(fare)
+    price = ZERO if tap.network is None else known_fare(fare, tap, law)
     ride = (category, price, personal)
     known = law.given.get(ride)
     return (
