@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from sqlalchemy import select
 
-from backoffice.api.dependencies import ByAdministrator, ByAuditor, Now, Parts, Reads, Writes
+from backoffice.api.dependencies import ByAuditor, ByUserAdministrator, Now, Parts, Reads, Writes
 from backoffice.api.wire import Code, Instant, Number, Sent, Shown, Text
 from backoffice.application.register_users import NewUser, add_user, end_user, renew_token
 from backoffice.persistence.users import AuditRow, Role, UserRow
@@ -37,7 +37,7 @@ class TokenShown(Shown):
 
 
 @router.post("/users", status_code=201)
-def add(sent: UserSent, by: ByAdministrator, at: Now, session: Writes, parts: Parts) -> TokenShown:
+def add(sent: UserSent, by: ByUserAdministrator, at: Now, session: Writes, parts: Parts) -> TokenShown:
     """Add a user. Hand over the token: it is shown this once."""
     return TokenShown.model_validate(add_user(session, by, at, parts.chance, NewUser(**sent.model_dump())))
 
@@ -54,7 +54,7 @@ class UserShown(Shown):
 
 
 @router.get("/users")
-def list_users(_: ByAdministrator, session: Reads) -> list[UserShown]:
+def list_users(_: ByUserAdministrator, session: Reads) -> list[UserShown]:
     """All users by login."""
     return [UserShown.model_validate(row) for row in session.scalars(select(UserRow).order_by(UserRow.login))]
 
@@ -66,13 +66,13 @@ class UserEnding(Sent):
 
 
 @router.post("/users/{login}/end", status_code=204)
-def end(login: Code, sent: UserEnding, by: ByAdministrator, at: Now, session: Writes) -> None:
+def end(login: Code, sent: UserEnding, by: ByUserAdministrator, at: Now, session: Writes) -> None:
     """Close a user's access."""
     end_user(session, by, at, login=login, valid_until=sent.valid_until)
 
 
 @router.post("/users/{login}/token", status_code=201)
-def renew(login: Code, by: ByAdministrator, at: Now, session: Writes, parts: Parts) -> TokenShown:
+def renew(login: Code, by: ByUserAdministrator, at: Now, session: Writes, parts: Parts) -> TokenShown:
     """Give a user a new token; the old one is void at once."""
     return TokenShown.model_validate(renew_token(session, by, at, parts.chance, login=login))
 

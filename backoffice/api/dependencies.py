@@ -23,6 +23,7 @@ from backoffice.application.staff import (
     Reader,
     Registrar,
     Staff,
+    UserAdministrator,
     staff_by_token,
 )
 from backoffice.persistence.base import ReadSession, WriteSession, reading, writing
@@ -77,6 +78,7 @@ def _permitted(permission: Callable[[Staff], T]) -> Callable[[Staff], T]:
 
 ByCity = Annotated[CityOffice, Depends(_permitted(permissions.as_city))]
 ByAdministrator = Annotated[Administrator, Depends(_permitted(permissions.as_administrator))]
+ByUserAdministrator = Annotated[UserAdministrator, Depends(_permitted(permissions.as_user_administrator))]
 ByDesk = Annotated[Desk, Depends(_permitted(permissions.as_desk))]
 ByRegistrar = Annotated[Registrar, Depends(_permitted(permissions.as_registrar))]
 ByApprover = Annotated[Approver, Depends(_permitted(permissions.as_approver))]

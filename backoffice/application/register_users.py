@@ -10,7 +10,7 @@ from backoffice.application.errors import Conflict, Forbidden, Invalid, NotFound
 from backoffice.application.ports import Chance
 from backoffice.application.register_fields import code_of, optional_text, text_of
 from backoffice.application.register_fleet import operator_of
-from backoffice.application.staff import Administrator, hash_token
+from backoffice.application.staff import UserAdministrator, hash_token
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.users import Role, UserRow
 
@@ -50,7 +50,7 @@ class AddedUser:
 
 
 def add_user(
-    session: WriteSession, by: Administrator | None, at: datetime, chance: Chance, new: NewUser
+    session: WriteSession, by: UserAdministrator | None, at: datetime, chance: Chance, new: NewUser
 ) -> AddedUser:
     """Add a user; without anybody acting, only the first one, who is an administrator.
 
@@ -111,7 +111,7 @@ def _check_scope(new: NewUser) -> None:
 
 
 def end_user(
-    session: WriteSession, by: Administrator, at: datetime, *, login: str, valid_until: datetime
+    session: WriteSession, by: UserAdministrator, at: datetime, *, login: str, valid_until: datetime
 ) -> None:
     """Close a user's access from an instant on; the row stays, since the log cites it.
 
@@ -124,7 +124,7 @@ def end_user(
 
 
 def renew_token(
-    session: WriteSession, by: Administrator, at: datetime, chance: Chance, *, login: str
+    session: WriteSession, by: UserAdministrator, at: datetime, chance: Chance, *, login: str
 ) -> AddedUser:
     """Give a user a new token; the old one is void at once.
 

@@ -42,7 +42,13 @@ CityOffice = NewType("CityOffice", Staff)
 """Sets acts, fares, lines, operators, schools (the Órgão Gestor)."""
 
 Administrator = NewType("Administrator", Staff)
-"""Adds users and installs devices; decides nothing that costs money."""
+"""Installs devices; decides nothing that costs money."""
+
+UserAdministrator = NewType("UserAdministrator", Staff)
+"""Adds users, ends them and renews their tokens; may neither ask for a right nor approve one.
+
+Whoever could do both would make the second person that approves what they asked for.
+"""
 
 Desk = NewType("Desk", Staff)
 """Registers holders, issues cards, sells passes."""
@@ -97,6 +103,15 @@ def as_administrator(staff: Staff) -> Administrator:
         Forbidden: of another role.
     """
     return Administrator(_only(staff, {Role.ADMINISTRATOR, Role.CITY}))
+
+
+def as_user_administrator(staff: Staff) -> UserAdministrator:
+    """Somebody who runs the system, and nobody else.
+
+    Raises:
+        Forbidden: of another role.
+    """
+    return UserAdministrator(_only(staff, {Role.ADMINISTRATOR}))
 
 
 def as_desk(staff: Staff) -> Desk:

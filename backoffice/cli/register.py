@@ -21,7 +21,7 @@ from backoffice.application.register_fleet import (
 )
 from backoffice.application.register_schools import register_school, set_school_year
 from backoffice.application.register_users import NewUser, add_user, end_user, renew_token
-from backoffice.application.staff import as_administrator, as_city, as_fleet, as_reader
+from backoffice.application.staff import as_city, as_fleet, as_reader, as_user_administrator
 from backoffice.cli.acting import As, Moment, acting, parse_day
 from backoffice.cli.console import out
 from backoffice.cli.help_words import DAY
@@ -334,7 +334,7 @@ def add_person(
 ) -> None:
     """Cadastra uma pessoa e mostra a sua chave de acesso, uma vez só. A primeira é ADMINISTRATOR."""
     with acting(login) as now:
-        by = None if now.staff is None else as_administrator(now.staff)
+        by = None if now.staff is None else as_user_administrator(now.staff)
         user = NewUser(new, name, role, operator, desk, school, holder)
         added = add_user(now.session, by, now.at, now.office.chance, user)
     _show_token(added.token, f"usuário {added.login} cadastrado")
@@ -346,7 +346,9 @@ def end_person(
 ) -> None:
     """Encerra o acesso de uma pessoa, agora ou em um instante."""
     with acting(login) as now:
-        end_user(now.session, as_administrator(now.by), now.at, login=target, valid_until=until or now.at)
+        end_user(
+            now.session, as_user_administrator(now.by), now.at, login=target, valid_until=until or now.at
+        )
         out.print(f"acesso de {target} encerrado")
 
 
@@ -354,7 +356,9 @@ def end_person(
 def new_token(target: Annotated[str, typer.Argument(metavar="LOGIN")], login: As = None) -> None:
     """Troca a chave de acesso de uma pessoa; a antiga deixa de valer."""
     with acting(login) as now:
-        renewed = renew_token(now.session, as_administrator(now.by), now.at, now.office.chance, login=target)
+        renewed = renew_token(
+            now.session, as_user_administrator(now.by), now.at, now.office.chance, login=target
+        )
     _show_token(renewed.token, f"nova chave de {target}")
 
 

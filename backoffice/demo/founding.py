@@ -27,6 +27,7 @@ from backoffice.application.staff import (
     as_city,
     as_desk,
     as_registrar,
+    as_user_administrator,
     staff_by_login,
 )
 from backoffice.bootstrap import Backoffice
@@ -113,7 +114,7 @@ class Founder:
         with self._writing() as session:
             add_user(session, None, self.at, chance, NewUser("admin", "Administração", Role.ADMINISTRATOR))
             admin = staff_by_login(session, "admin", self.at)
-            by = as_administrator(admin)
+            by = as_user_administrator(admin)
             token = add_user(
                 session, by, self.at, chance, NewUser("orgao-gestor", "Órgão Gestor", Role.CITY)
             ).token

@@ -33,11 +33,11 @@ from backoffice.application.register_users import NewUser, add_user
 from backoffice.application.sell_passes import Order, sell_passes
 from backoffice.application.staff import (
     Staff,
-    as_administrator,
     as_approver,
     as_city,
     as_desk,
     as_registrar,
+    as_user_administrator,
     staff_by_login,
 )
 from backoffice.domain.acquisition import Plan
@@ -200,7 +200,7 @@ def make_city(database_url: str, folder: Path) -> RegisterCity:
         )
         city.tokens["admin"] = added.token
     with city.writing() as session:
-        admin = as_administrator(staff_by_login(session, "admin", NOW))
+        admin = as_user_administrator(staff_by_login(session, "admin", NOW))
         for new in (
             NewUser("city", "Órgão Gestor", Role.CITY),
             NewUser("auditor", "Auditoria", Role.AUDITOR),
@@ -211,7 +211,7 @@ def make_city(database_url: str, folder: Path) -> RegisterCity:
             city.tokens[login] = add_user(session, admin, NOW, city.chance, new).token
     _register(city)
     with city.writing() as session:
-        admin = as_administrator(staff_by_login(session, "admin", NOW))
+        admin = as_user_administrator(staff_by_login(session, "admin", NOW))
         finance = NewUser("finance", "Financeiro", Role.OPERATOR_FINANCE, operator="azul")
         school = NewUser("school", "Secretaria", Role.SCHOOL, school_id=city.public_school)
         for new in (finance, school):

@@ -230,7 +230,17 @@ def test_what_cannot_be_done_is_said_in_a_line(run: Run, arguments: tuple[str, .
     ],
 )
 def test_wrong_values_are_refused_with_what_to_do(city: Run, command: str, says: str):
-    assert says in city(*command.split(), "--as", "gestor", code=1)
+    login = "admin" if command.startswith("user") else "gestor"
+
+    assert says in city(*command.split(), "--as", login, code=1)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["user add x --name X --role DESK_MANAGER --desk centro", "user token admin", "user end admin"],
+)
+def test_the_city_makes_itself_no_second_person(city: Run, command: str):
+    assert "administração (ADMINISTRATOR)" in city(*command.split(), "--as", "gestor", code=1)
 
 
 def test_a_database_without_our_tables_asks_for_migrate(

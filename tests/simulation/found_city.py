@@ -42,6 +42,7 @@ from backoffice.application.staff import (
     as_city,
     as_desk,
     as_registrar,
+    as_user_administrator,
     staff_by_login,
 )
 from backoffice.domain.acquisition import Plan
@@ -184,7 +185,7 @@ class Founder:
         with self.session() as session:
             add_user(session, None, at, self.chance, NewUser("admin", "Administração", Role.ADMINISTRATOR))
         with self.session() as session:
-            admin = as_administrator(staff_by_login(session, "admin", at))
+            admin = as_user_administrator(staff_by_login(session, "admin", at))
             add_user(session, admin, at, self.chance, NewUser("city", "Órgão Gestor", Role.CITY))
             for login, role in (("clerk", Role.DESK_CLERK), ("manager", Role.DESK_MANAGER)):
                 add_user(session, admin, at, self.chance, NewUser(login, login, role, desk="centro"))
