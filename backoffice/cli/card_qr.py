@@ -56,5 +56,3 @@ def _write(path: Path, data: bytes) -> None:
             file.write(data)
     except FileExistsError:
         raise Conflict(f"o arquivo {path} já existe; dê outro nome") from None
-    except OSError as error:
-        raise Invalid(f"não se pode gravar {path}: {error.strerror}") from error

@@ -135,8 +135,6 @@ def _public(public_key: bytes | None, generate: Path | None) -> bytes:
         return write_device_key(generate)
     except FileExistsError as error:
         raise Conflict(f"o arquivo {generate} já existe; uma chave nunca é sobrescrita") from error
-    except OSError as error:
-        raise Invalid(f"não se pode gravar {generate}: {error.strerror}") from error
 
 
 def _show_device(enrolled: Enrolled) -> None:

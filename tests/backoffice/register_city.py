@@ -13,6 +13,7 @@ from backoffice.adapters.chance import with_check_digit
 from backoffice.adapters.city_keys import CityKeys
 from backoffice.adapters.law_file import packaged_law
 from backoffice.application.bind_uid import bind_uid
+from backoffice.application.holder_state import RecordedHolder, holder_as_recorded
 from backoffice.application.issue_cards import IssuedCard, issue_card
 from backoffice.application.register_acts import NewFare, record_act, register_fare
 from backoffice.application.register_fleet import (
@@ -55,6 +56,7 @@ TODAY = date(2026, 3, 2)
 BOOK = packaged_law()
 CNPJ = "12.ABC.345/01DE-35"
 CPF = "529.982.247-25"
+OTHER_CPF = "111.444.777-35"
 
 
 class CountedChance:
@@ -95,6 +97,11 @@ class RegisterCity:
     def staff(self, login: str) -> Staff:
         with reading(self.engine) as session:
             return staff_by_login(session, login, NOW)
+
+    def state(self, holder_id: int, **cut: object) -> RecordedHolder:
+        """The holder as recorded, now or at a revision or an instant."""
+        with reading(self.engine) as session:
+            return holder_as_recorded(session, holder_id, BOOK, **cut)  # type: ignore[arg-type]
 
     def holder(
         self, name: str = "Titular de Teste", birth: date | None = date(2008, 5, 4), **fields: object

@@ -12,11 +12,10 @@ from sqlalchemy import Engine, text
 from backoffice.application.errors import Conflict
 from backoffice.application.register_holders import Person, register_holder
 from backoffice.application.staff import as_registrar
-from tests.backoffice.register_city import CPF, NOW, RegisterCity, make_city
+from tests.backoffice.register_city import CPF, NOW, OTHER_CPF, RegisterCity, make_city
 from tests.backoffice.register_http import Api
 
 BORN = date(2014, 5, 4)
-OTHER_CPF = "111.444.777-35"
 PUPIL = {
     "name": "João  da Silva",
     "birth_date": "2014-05-04",

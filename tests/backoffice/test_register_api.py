@@ -16,7 +16,7 @@ from backoffice.persistence.base import reading
 from backoffice.persistence.migrate import is_current
 from backoffice.persistence.schools import SchoolRow
 from backoffice.persistence.users import AuditRow
-from tests.backoffice.register_city import BOOK, CPF, NOW, RegisterCity
+from tests.backoffice.register_city import BOOK, CPF, NOW, OTHER_CPF, RegisterCity
 from tests.backoffice.register_http import Api
 from validator.domain.vocabulary import Category
 
@@ -218,9 +218,9 @@ def test_special_education_is_a_neutral_label_to_the_desk(lite: Api):
 
 
 def test_every_look_is_logged_and_the_log_has_no_personal_data(lite: Api):
-    holder = lite.city.holder("Nome Secreto", cpf="111.444.777-35")
+    holder = lite.city.holder("Nome Secreto", cpf=OTHER_CPF)
     lite("clerk", "GET", f"/holders/{holder}", code=200)
-    lite("clerk", "POST", "/holders/search", {"cpf": "111.444.777-35"}, 200)
+    lite("clerk", "POST", "/holders/search", {"cpf": OTHER_CPF}, 200)
 
     log = lite("auditor", "GET", "/audit?limit=1000", code=200)
 
@@ -321,7 +321,7 @@ def test_the_openapi_document_names_every_address(lite: Api):
 
 
 def test_a_request_is_one_log_line_without_what_stood_in_the_address(lite: Api):
-    holder = lite.city.holder("Nome Secreto", cpf="111.444.777-35")
+    holder = lite.city.holder("Nome Secreto", cpf=OTHER_CPF)
 
     with capture_logs() as lines:
         lite("clerk", "GET", f"/holders/{holder}", code=200)

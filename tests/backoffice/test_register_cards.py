@@ -9,8 +9,6 @@ from sqlalchemy import func, select
 from backoffice.application.changes import change_holder
 from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.application.holder_state import (
-    RecordedHolder,
-    holder_as_recorded,
     holders_as_recorded,
 )
 from backoffice.application.issue_cards import (
@@ -33,18 +31,13 @@ from validator.records.card_token import read_token
 from validator.records.codes import CardState
 
 
-def state_of(city: RegisterCity, holder_id: int, **cut: object) -> RecordedHolder:
-    with reading(city.engine) as session:
-        return holder_as_recorded(session, holder_id, BOOK, **cut)  # type: ignore[arg-type]
-
-
 def test_a_card_carries_a_token_that_only_its_hash_remembers(city: RegisterCity):
     holder = city.holder()
 
     card = city.card(holder)
 
     token = read_token(card.token)
-    state = state_of(city, holder)
+    state = city.state(holder)
     assert (token.holder_id, token.card_number, token.issue) == (state.hot_id, card.number, 1)
     assert state.cards[0].token_hash == token.hash()
     assert state.cards[0].state is CardState.LIVE
@@ -58,11 +51,11 @@ def test_the_next_via_takes_the_place_of_the_one_before(city: RegisterCity):
             session, as_desk(city.staff("clerk")), NOW, city.signer, number=first.number, reason="perdido"
         )
 
-    (shown,) = state_of(city, holder).cards
+    (shown,) = city.state(holder).cards
     assert (second.number, second.issue) == (first.number, 2)
     assert (shown.issue, shown.state) == (2, CardState.LIVE)
     assert shown.token_hash == read_token(second.token).hash()
-    (before,) = state_of(city, holder, revision=2).cards
+    (before,) = city.state(holder, revision=2).cards
     assert (before.issue, before.token_hash) == (1, read_token(first.token).hash())
 
 
@@ -72,7 +65,7 @@ def test_a_card_is_blocked_and_unblocked(city: RegisterCity):
     desk = as_desk(city.staff("clerk"))
     with city.writing() as session:
         block_card(session, desk, NOW, number=number, reason="perdido")
-    blocked = state_of(city, holder).cards[0].state
+    blocked = city.state(holder).cards[0].state
     with pytest.raises(Conflict), city.writing() as session:
         block_card(session, desk, NOW, number=number, reason="perdido")
     with city.writing() as session:
@@ -81,7 +74,7 @@ def test_a_card_is_blocked_and_unblocked(city: RegisterCity):
         unblock_card(session, desk, NOW, number=number, reason="achado")
 
     assert blocked is CardState.BLOCKED
-    assert state_of(city, holder).cards[0].state is CardState.LIVE
+    assert city.state(holder).cards[0].state is CardState.LIVE
     with pytest.raises(NotFound), city.writing() as session:
         block_card(session, desk, NOW, number=12345, reason="perdido")
 
@@ -185,7 +178,7 @@ def test_a_change_that_fails_is_in_no_outbox(city: RegisterCity):
     with pytest.raises(RuntimeError):
         lose_power()
 
-    assert state_of(city, holder).revision == 1
+    assert city.state(holder).revision == 1
     with reading(city.engine) as session:
         assert session.scalar(select(func.count()).where(OutboxRow.ref == str(holder))) == 1
 

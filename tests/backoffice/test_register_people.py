@@ -10,8 +10,6 @@ from sqlalchemy.exc import IntegrityError
 from backoffice.application.constraints import conflict_of
 from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.application.holder_state import (
-    RecordedHolder,
-    holder_as_recorded,
     without_birth,
 )
 from backoffice.application.register_deaths import record_death
@@ -19,17 +17,10 @@ from backoffice.application.register_holders import Person, change_person
 from backoffice.application.staff import as_registrar
 from backoffice.persistence.base import reading
 from backoffice.persistence.holders import PersonRow
-from tests.backoffice.register_city import BOOK, CPF, NOW, TODAY, RegisterCity
+from tests.backoffice.register_city import CPF, NOW, OTHER_CPF, TODAY, RegisterCity
 from validator.domain.rights import Period
 from validator.domain.vocabulary import Category
 from validator.records.codes import CardState
-
-OTHER_CPF = "111.444.777-35"
-
-
-def state_of(city: RegisterCity, holder_id: int, **cut: object) -> RecordedHolder:
-    with reading(city.engine) as session:
-        return holder_as_recorded(session, holder_id, BOOK, **cut)  # type: ignore[arg-type]
 
 
 def test_a_cpf_keeps_its_zeros(sqlite_city: RegisterCity):
@@ -115,10 +106,10 @@ def test_a_corrected_birth_date_is_a_new_revision(city: RegisterCity):
             person=Person("Outra", date(1980, 1, 1), CPF),
         )
 
-    assert [a.category for a in state_of(city, holder, revision=1).holder.ages if a.period.until is None] == [
+    assert [a.category for a in city.state(holder, revision=1).holder.ages if a.period.until is None] == [
         Category.ELDER
     ]
-    elder = [a for a in state_of(city, holder).holder.ages if a.category is Category.ELDER]
+    elder = [a for a in city.state(holder).holder.ages if a.category is Category.ELDER]
     assert elder[-1].period.first == date(2040, 1, 1)
 
 
@@ -131,7 +122,7 @@ def test_after_a_death_nothing_holds_and_the_cards_are_blocked(city: RegisterCit
             session, as_registrar(city.staff("clerk")), NOW, holder_id=holder, died_on=date(2026, 3, 1)
         )
 
-    state = state_of(city, holder)
+    state = city.state(holder)
     assert [r.period.until for r in state.holder.rights] == [TODAY]
     assert max(a.period.until or date.max for a in state.holder.ages) == TODAY
     assert [c.state for c in state.cards] == [CardState.BLOCKED]
@@ -144,8 +135,8 @@ def test_after_a_death_nothing_holds_and_the_cards_are_blocked(city: RegisterCit
 
 
 def test_a_snapshot_does_not_tell_a_birthday_long_past(sqlite_city: RegisterCity):
-    elder = state_of(sqlite_city, sqlite_city.holder(birth=date(1950, 1, 1), cpf=CPF)).holder
-    turning = state_of(sqlite_city, sqlite_city.holder(birth=date(1966, 3, 20), cpf=OTHER_CPF)).holder
+    elder = sqlite_city.state(sqlite_city.holder(birth=date(1950, 1, 1), cpf=CPF)).holder
+    turning = sqlite_city.state(sqlite_city.holder(birth=date(1966, 3, 20), cpf=OTHER_CPF)).holder
 
     ages = without_birth(elder, TODAY).ages
     assert [(a.category, a.period) for a in ages] == [

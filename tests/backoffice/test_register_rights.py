@@ -8,10 +8,6 @@ from sqlalchemy import func, select, text
 from sqlalchemy.exc import IntegrityError
 
 from backoffice.application.errors import Conflict, Forbidden, Invalid, NotFound
-from backoffice.application.holder_state import (
-    RecordedHolder,
-    holder_as_recorded,
-)
 from backoffice.application.issue_cards import (
     issue_card,
 )
@@ -34,13 +30,6 @@ from tests.backoffice.register_city import BOOK, NOW, TODAY, RegisterCity
 from validator.domain.rights import Period
 from validator.domain.vocabulary import Category
 
-OTHER_CPF = "111.444.777-35"
-
-
-def state_of(city: RegisterCity, holder_id: int, **cut: object) -> RecordedHolder:
-    with reading(city.engine) as session:
-        return holder_as_recorded(session, holder_id, BOOK, **cut)  # type: ignore[arg-type]
-
 
 def test_a_right_counts_once_a_second_person_approves_it(city: RegisterCity):
     holder = city.holder()
@@ -55,7 +44,7 @@ def test_a_right_counts_once_a_second_person_approves_it(city: RegisterCity):
         request = request_right(
             session, as_registrar(city.staff("manager")), NOW, BOOK, holder_id=holder, asked=asked
         ).id
-    assert state_of(city, holder).holder.rights == ()
+    assert city.state(holder).holder.rights == ()
 
     with pytest.raises(Forbidden) as refused, city.writing() as session:
         approve_right(session, as_approver(city.staff("manager")), NOW, request_id=request)
@@ -63,7 +52,7 @@ def test_a_right_counts_once_a_second_person_approves_it(city: RegisterCity):
         approve_right(session, as_approver(city.staff("city")), NOW, request_id=request)
 
     assert refused.value.code == "SECOND_PERSON"
-    assert [right.category for right in state_of(city, holder).holder.rights] == [Category.STUDENT_50]
+    assert [right.category for right in city.state(holder).holder.rights] == [Category.STUDENT_50]
     with pytest.raises(Conflict), city.writing() as session:
         approve_right(session, as_approver(city.staff("city")), NOW, request_id=request)
 
@@ -101,7 +90,7 @@ def test_two_approvers_at_once_make_one_right(city: RegisterCity):
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         assert sorted(pool.map(approve, ["manager", "city"])) == ["APPROVED", "CONFLICT"]
-    assert len(state_of(city, holder).holder.rights) == 1
+    assert len(city.state(holder).holder.rights) == 1
 
 
 def test_a_denial_needs_its_reason(sqlite_city: RegisterCity):
@@ -179,15 +168,15 @@ def test_a_suspension_and_its_end_are_rows_of_their_own(city: RegisterCity):
         suspend_right(
             session, clerk, NOW, right_id=right, first_day=date(2026, 3, 5), until=None, reason="afastado"
         )
-    open_state = state_of(city, holder)
+    open_state = city.state(holder)
     with pytest.raises(Conflict), city.writing() as session:
         suspend_right(session, clerk, NOW, right_id=right, first_day=TODAY, until=None, reason="outra vez")
     with city.writing() as session:
         resume_right(session, clerk, NOW, right_id=right, from_day=date(2026, 3, 9), reason="voltou")
 
     assert open_state.holder.rights[0].suspended == (Period(date(2026, 3, 5), None),)
-    assert state_of(city, holder).holder.rights[0].suspended == (Period(date(2026, 3, 5), date(2026, 3, 9)),)
-    assert state_of(city, holder, revision=open_state.revision).holder == open_state.holder
+    assert city.state(holder).holder.rights[0].suspended == (Period(date(2026, 3, 5), date(2026, 3, 9)),)
+    assert city.state(holder, revision=open_state.revision).holder == open_state.holder
     with pytest.raises(Conflict), city.writing() as session:
         resume_right(session, clerk, NOW, right_id=right, from_day=TODAY, reason="de novo")
 
@@ -202,8 +191,8 @@ def test_of_several_endings_the_last_recorded_counts(city: RegisterCity):
     with city.writing() as session:
         end_right(session, clerk, later, right_id=right, ended_on=date(2026, 6, 30), reason="fim do semestre")
 
-    assert state_of(city, holder).holder.rights[0].period.until == date(2026, 6, 30)
-    assert state_of(city, holder, recorded_until=NOW).holder.rights[0].period.until == date(2026, 3, 20)
+    assert city.state(holder).holder.rights[0].period.until == date(2026, 6, 30)
+    assert city.state(holder, recorded_until=NOW).holder.rights[0].period.until == date(2026, 3, 20)
 
 
 def test_an_ending_makes_no_right_longer_than_it_was_approved(sqlite_city: RegisterCity):
@@ -217,7 +206,7 @@ def test_an_ending_makes_no_right_longer_than_it_was_approved(sqlite_city: Regis
     with pytest.raises(Invalid, match="até a véspera de 01/07/2026"), sqlite_city.writing() as session:
         end_right(session, clerk, NOW, right_id=right, ended_on=date(2026, 7, 2), reason="mais um dia")
 
-    assert state_of(sqlite_city, holder).holder.rights[0].period.until == date(2026, 7, 1)
+    assert sqlite_city.state(holder).holder.rights[0].period.until == date(2026, 7, 1)
 
 
 def test_an_ending_gives_nothing_to_the_dead(sqlite_city: RegisterCity):
@@ -232,7 +221,7 @@ def test_an_ending_gives_nothing_to_the_dead(sqlite_city: RegisterCity):
     with sqlite_city.writing() as session:
         end_right(session, clerk, NOW, right_id=right, ended_on=date(2026, 2, 20), reason="saiu antes")
 
-    assert state_of(sqlite_city, holder).holder.rights[0].period.until == date(2026, 2, 20)
+    assert sqlite_city.state(holder).holder.rights[0].period.until == date(2026, 2, 20)
 
 
 def test_a_document_cannot_have_been_seen_tomorrow(sqlite_city: RegisterCity):

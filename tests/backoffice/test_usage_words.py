@@ -77,3 +77,10 @@ def test_a_full_disk_is_told_without_a_file_that_nobody_named(capsys: pytest.Cap
         capsys.readouterr().err
         == "erro: não foi possível usar o arquivo ou a rede: No space left on device\n"
     )
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path):
+    done = typed(tmp_path, "conformance", "--golden", "/dev/null/examples.json")
+
+    assert done.returncode == 1
+    assert done.stderr == "erro: não foi possível usar /dev/null/examples.json: Not a directory\n"

@@ -43,6 +43,13 @@ class Service:
     async def batch(self, device: SeededDevice, body: bytes | None = None, **headers: str) -> httpx2.Response:
         return await self.post(device, "/v1/boardings/batch", body or device.batch(), **headers)
 
+    async def items(self, device: SeededDevice, body: bytes | None = None) -> list[dict[str, object]]:
+        """What a batch that is taken answers of each item."""
+        answer = await self.batch(device, body)
+        assert answer.status_code == 200, answer.text
+        items: list[dict[str, object]] = answer.json()["items"]
+        return items
+
 
 @contextlib.asynccontextmanager
 async def running_service(url: str, **settings: object) -> AsyncIterator[Service]:

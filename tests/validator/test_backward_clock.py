@@ -53,3 +53,14 @@ async def test_a_batch_that_was_kept_for_three_days_is_taken(city: SeededCity, s
 
     assert [answer.json()["items"][0]["verdict"] for answer in (first, again)] == ["billable", "billable"]
     assert city.usage().half_fare == {"2026-02": 1}
+
+
+async def test_the_offset_of_an_old_table_of_summer_time_dates_nothing(city: SeededCity, service: Service):
+    """Half past midnight of 1 March by the device's offset is still February in the city: the instant rules (H33)."""
+    device, card = city.device(), city.student()
+    device.tap(1, card.medium, occurred_at="2026-03-01T00:30:00-02:00")
+    device.tap(2, card.medium, occurred_at="2026-03-01T00:30:00-03:00", vehicle="1208")
+
+    await service.items(device)
+
+    assert city.usage().half_fare == {"2026-02": 1, "2026-03": 1}

@@ -38,15 +38,6 @@ def annulment_text(**changes: object) -> str:
     return json.dumps(fields | changes)
 
 
-async def items_of(
-    service: Service, device: SeededDevice, body: bytes | None = None
-) -> list[dict[str, object]]:
-    answer = await service.batch(device, body)
-    assert answer.status_code == 200, answer.text
-    items: list[dict[str, object]] = answer.json()["items"]
-    return items
-
-
 async def test_taps_and_releases_are_recorded_in_order_under_a_signed_head(
     city: SeededCity, service: Service
 ):
@@ -77,9 +68,9 @@ async def test_a_batch_sent_again_changes_nothing(city: SeededCity, service: Ser
     device.tap(2, card.medium, occurred_at=iso(NOW + timedelta(seconds=30)))
     device.annul(2, occurred_at=iso(NOW + timedelta(seconds=40)))
 
-    first = await items_of(service, device)
+    first = await service.items(device)
     usage = city.usage()
-    again = await items_of(service, device)
+    again = await service.items(device)
 
     assert again == first
     assert city.usage() == usage
@@ -91,7 +82,7 @@ async def test_what_was_answered_online_is_not_decided_again(city: SeededCity, s
     await service.board(device, device.tap(1, card.medium))
     city.student(passes=0, usage=city.usage())
 
-    (item,) = await items_of(service, device)
+    (item,) = await service.items(device)
 
     assert item["verdict"] == "billable"
     assert sorted(entry.kind for entry in city.journal()) == [EntryKind.BOARDING, EntryKind.HEAD]
@@ -103,7 +94,7 @@ async def test_a_duplicate_in_a_batch_never_fails_its_neighbours(city: SeededCit
     device.tap(1, card.medium, vehicle="1208")
     device.tap(2, other.medium)
 
-    items = await items_of(service, device)
+    items = await service.items(device)
 
     assert [item["recorded"] for item in items] == [True, True, True]
     assert [item["verdict"] for item in items] == ["billable", "excluded", "statistical"]
@@ -137,7 +128,7 @@ async def test_an_entry_that_breaks_the_form_is_kept_as_it_came_and_says_why(
     device.seq += 1
     device.tap(3, {"kind": "cash", "tendered_cents": 450})
 
-    items = await items_of(service, device)
+    items = await service.items(device)
 
     assert [(item["recorded"], item["verdict"]) for item in items] == [
         (True, "billable"),
@@ -227,7 +218,7 @@ async def test_a_tap_from_the_future_or_too_old_goes_to_quarantine(
     device.tap(1, card.medium, occurred_at=iso(occurred))  # type: ignore[arg-type]
     device.release(1, **{"class": "HALF"})
 
-    items = await items_of(service, device)
+    items = await service.items(device)
 
     assert [item["verdict"] for item in items] == ["excluded", "excluded"]
     assert items[0]["reason"] == {"code": 7, "name": "CLOCK_INVALID", "final": False}
@@ -243,7 +234,7 @@ async def test_a_late_batch_counts_in_the_month_of_the_tap(city: SeededCity, ser
     device.tap(1, card.medium, occurred_at="2026-03-30T12:00:00-03:00")
     service.clock.now = NOW.replace(month=4, day=4)
 
-    await items_of(service, device)
+    await service.items(device)
 
     assert city.usage().half_fare == {"2026-03": 1}
 
@@ -254,7 +245,7 @@ async def test_an_earlier_epoch_is_taken_in_a_batch(city: SeededCity, service: S
     body = device.batch()
     city.device(epoch=2)
 
-    items = await items_of(service, device, body)
+    items = await service.items(device, body)
 
     assert items[0]["verdict"] == "billable"
 
@@ -269,7 +260,7 @@ async def test_a_revoked_device_may_still_upload_what_then_waits_for_a_person(
     device.seq += 1
     city.device(state=int(DeviceState.REVOKED))
 
-    items = await items_of(service, device)
+    items = await service.items(device)
 
     assert [item["verdict"] for item in items] == ["excluded"] * 3
     assert city.usage() == Usage()
@@ -284,7 +275,7 @@ async def test_what_a_revoked_device_says_of_a_boarding_that_nobody_knows_any_mo
     device.release(1, **{"class": "HALF"})
     city.device(state=int(DeviceState.REVOKED))
 
-    await items_of(service, device)
+    await service.items(device)
 
     (entry,) = [entry for entry in city.journal() if entry.kind == EntryKind.RELEASE]
     assert entry.flags == Flag.REVOKED_DEVICE | Flag.SEEN_GONE
@@ -376,6 +367,6 @@ async def test_a_tap_with_a_true_card_that_is_not_published_is_sent_again(city: 
     device = city.device()
     device.tap(1, SeededCard(HOLDER).medium)
 
-    (item,) = await items_of(service, device)
+    (item,) = await service.items(device)
 
     assert item == {"device_seq": 1, "recorded": False, "retry": True}

@@ -10,7 +10,6 @@ from tests.validator.conftest import Service
 from tests.validator.seeded_city import (
     NOW,
     SeededCity,
-    SeededDevice,
     elder,
     iso,
 )
@@ -20,21 +19,12 @@ from validator.records.usage import fold
 
 pytestmark = pytest.mark.hot_state
 
-HOLDER, OTHER = "00000000000000aa", "00000000000000bb"
+HOLDER = "00000000000000aa"
 
 
 def release_text(**changes: object) -> str:
     fields = {"device_seq": 2, "boarding_id": str(UUID(int=1)), "released": True, "mode": "online"}
     return json.dumps(fields | changes)
-
-
-async def items_of(
-    service: Service, device: SeededDevice, body: bytes | None = None
-) -> list[dict[str, object]]:
-    answer = await service.batch(device, body)
-    assert answer.status_code == 200, answer.text
-    items: list[dict[str, object]] = answer.json()["items"]
-    return items
 
 
 async def effects(city: SeededCity) -> Usage:
@@ -71,7 +61,7 @@ async def test_usage_counts_what_the_device_did_whatever_was_answered(
     device.tap(1, card.medium)
     device.release(1, **{"released": True, **release})  # type: ignore[arg-type]
 
-    await items_of(service, device)
+    await service.items(device)
 
     usage = city.usage()
     assert (usage.spent("STUDENT"), usage.half_fare.get("2026-03", 0)) == (spent, half_fare)  # type: ignore[call-overload]
@@ -85,7 +75,7 @@ async def test_a_release_may_come_in_a_later_batch_than_its_tap(city: SeededCity
     await service.board(device, device.tap(1, card.medium))
     device.release(1, released=False)
 
-    (item,) = await items_of(service, device, device.batch(device.entries[1:], first_seq=2))
+    (item,) = await service.items(device, device.batch(device.entries[1:], first_seq=2))
 
     assert item["verdict"] == "excluded"
     assert city.usage().spent("STUDENT") == 0
@@ -99,7 +89,7 @@ async def test_a_passback_that_was_let_through_starts_the_next_passback(city: Se
     device.tap(3, card.medium, occurred_at=iso(NOW + timedelta(minutes=8, seconds=30)))
     service.clock.now = NOW + timedelta(minutes=10)
 
-    items = await items_of(service, device)
+    items = await service.items(device)
 
     assert [item["reason"]["name"] for item in items] == ["OK", "PASSBACK", "PASSBACK", "PASSBACK"]  # type: ignore[index]
 
@@ -108,7 +98,7 @@ async def test_a_release_of_a_boarding_nobody_knows_any_more_is_a_row(city: Seed
     device = city.device()
     device.release(1)
 
-    items = await items_of(service, device)
+    items = await service.items(device)
 
     assert items == [{"device_seq": 1, "recorded": True}]
     entry = next(e for e in city.journal() if e.kind == EntryKind.RELEASE)
@@ -120,7 +110,7 @@ async def test_another_devices_boarding_is_not_released(city: SeededCity, servic
     await service.board(device, device.tap(1, card.medium))
     thief.release(1, released=False)
 
-    await items_of(service, thief)
+    await service.items(thief)
 
     assert city.usage().used == {"STUDENT": 1}
     entry = next(e for e in city.journal() if e.kind == EntryKind.RELEASE)

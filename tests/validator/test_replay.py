@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from tests.validator.conftest import Service, running_service
-from tests.validator.seeded_city import NOW, SeededCity, iso, prepaid
+from tests.validator.seeded_city import NOW, SeededCity, iso, prepaid, student
 from validator.domain.usage import Usage
 from validator.records.codes import EntryKind
 from validator.records.device_messages import digest_of
@@ -201,3 +201,21 @@ async def test_ids_and_answers_do_not_live_for_ever(city: SeededCity, service: S
     keys = [key for key in city.redis.keys("*") if b"id:" in key or b"seen:" in key]
     assert len(keys) == 2
     assert all(45 * 86400 < city.redis.ttl(key) <= 46 * 86400 for key in keys)
+
+
+async def test_a_server_clock_that_jumps_a_year_takes_no_cap_with_it(city: SeededCity, service: Service):
+    """All that may expire is gone at once: what was counted, and what is durable, never may (H24)."""
+    device, card = city.device(), city.holder("00000000000000aa", student(), Usage(half_fare={"2026-03": 49}))
+    last = device.tap(1, card.medium)
+    await service.board(device, last)
+    city.durable(device, 1)
+    expired = [key for key in city.redis.keys("*") if city.redis.ttl(key) >= 0]
+    city.redis.delete(*expired)
+
+    again = (await service.board(device, last)).json()
+    over = (await service.board(device, device.tap(2, card.medium, vehicle="1208"))).json()
+
+    assert len(expired) == 2
+    assert again["outcome"] == "recorded"
+    assert (over["outcome"], over["reason"]["name"]) == ("refused", "STUDENT_CAP_REACHED")
+    assert (city.usage().half_fare, city.usage().used) == ({"2026-03": 50}, {"STUDENT": 1})

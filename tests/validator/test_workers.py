@@ -128,7 +128,8 @@ def test_workers_race_for_the_last_places_of_one_person(city: SeededCity, redis_
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             sending = [pool.submit(persist, address, *stream) for stream in streams]
             answers = [answer for stream in sending for answer in stream.result(60)]
-        time.sleep(1.2)  # until each worker has said how many it answered
+        # Each worker says now and then how many it answered.
+        wait_until(lambda: sum(metric(address, "catraca_boarding_seconds_count").values()) >= 40)
         answered = metric(address, "catraca_boarding_seconds_count")
 
     reasons = Counter(answer["reason"]["name"] for answer in answers)  # type: ignore[index]
@@ -295,6 +296,7 @@ def test_all_that_the_service_logs_is_json(city: SeededCity, redis_url: str, tmp
     with served(redis_url, tmp_path, workers=2) as address:
         persist(address, city.device(), [city.device().tap(1, city.student().medium)])
         httpx2.get(f"{address}/nowhere")
+        wait_until(lambda: [line["event"] for line in lines_of(tmp_path)].count("city_taken") >= 2)
 
     events = Counter(line["event"] for line in lines_of(tmp_path))
     assert events["boarding"] == 1
