@@ -46,20 +46,29 @@ def _parsed(name: str, source: Traversable) -> RuleBook:
     try:
         return parse_rule_book(data)
     except LawError as error:
-        raise LawError(f"{name}: {error}") from error
+        raise error.at(name) from error
 
 
 def _mapping(name: str, source: Traversable) -> dict[str, Any]:
     try:
         raw = source.read_bytes()
     except OSError as error:
-        raise LawError(f"{name}: cannot be read ({error.strerror}); name a law file in TOML") from error
+        raise LawError(
+            f"não se pode ler ({error.strerror}); dê um arquivo de lei em TOML",
+            f"cannot be read ({error.strerror}); name a law file in TOML",
+        ).at(name) from error
     if raw.startswith(b"\xef\xbb\xbf"):
-        raise LawError(f"{name}: line 1 begins with a byte order mark; save the file as UTF-8 without it")
+        raise LawError(
+            "a linha 1 começa com uma marca de ordem de bytes (BOM); grave o arquivo em UTF-8 sem ela",
+            "line 1 begins with a byte order mark; save the file as UTF-8 without it",
+        ).at(name)
     try:
         return tomllib.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise LawError(f"{name}: line {line} is not UTF-8; save the file as UTF-8") from error
+        raise LawError(
+            f"a linha {line} não está em UTF-8; grave o arquivo em UTF-8",
+            f"line {line} is not UTF-8; save the file as UTF-8",
+        ).at(name) from error
     except tomllib.TOMLDecodeError as error:
-        raise LawError(f"{name}: no TOML: {error}") from error
+        raise LawError(f"não é TOML: {error}", f"no TOML: {error}").at(name) from error

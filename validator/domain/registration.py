@@ -82,9 +82,15 @@ def registration_row(number: int, raw: Mapping[str, Any]) -> RegistrationRow:
     row = Row("registration", number, raw, _FIELDS)
     category = row.choice("category", Category)
     if category not in REGISTERED:
-        raise row.error(f"{category} is not registered at a desk; known are {', '.join(REGISTERED)}")
+        raise row.error(
+            f"{category} não se registra no posto; há {', '.join(REGISTERED)}",
+            f"{category} is not registered at a desk; known are {', '.join(REGISTERED)}",
+        )
     if (category in OF_SCHOOLS) != ("schools" in raw):
-        raise row.error("STUDENT_50, TEACHER and SPECIAL_ED have schools, and no other category has them")
+        raise row.error(
+            "STUDENT_50, TEACHER e SPECIAL_ED têm schools, e nenhuma outra categoria tem",
+            "STUDENT_50, TEACHER and SPECIAL_ED have schools, and no other category has them",
+        )
     schools = None
     if category in OF_SCHOOLS:
         schools = row.members("schools", SchoolNetwork, example='["PUBLIC_MUNICIPAL"]')
@@ -113,5 +119,8 @@ def check_registrations(rows: Sequence[RegistrationRow]) -> None:
     for category in REGISTERED:
         own = [row for row in rows if row.category is category]
         if not own:
-            raise LawError(f"category {category} has no registration row; every registered right needs one")
+            raise LawError(
+                f"a categoria {category} não tem linha registration; cada direito registrado precisa de uma",
+                f"category {category} has no registration row; every registered right needs one",
+            )
         check_days([(f"registration {row.id}", row.first_day, row.last_day) for row in own])

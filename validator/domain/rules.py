@@ -163,7 +163,8 @@ def parse_rule_book(data: Mapping[str, Any]) -> RuleBook:
     unknown = sorted(set(data) - {"law", "rule", "registration", "parameter"})
     if unknown:
         raise LawError(
-            f"unknown table {unknown[0]!r}: a law file has [law], [[rule]], [[registration]] and [[parameter]]"
+            f"tabela {unknown[0]!r} desconhecida: a lei tem [law], [[rule]], [[registration]] e [[parameter]]",
+            f"unknown table {unknown[0]!r}: a law file has [law], [[rule]], [[registration]] and [[parameter]]",
         )
     rules = [_rule_row(number, raw) for number, raw in enumerate(_tables(data, "rule"), start=1)]
     proofs = [
@@ -181,20 +182,29 @@ def parse_rule_book(data: Mapping[str, Any]) -> RuleBook:
 
 def _art70(law: object) -> date | None:
     if not isinstance(law, Mapping):
-        raise LawError("[law] is a table with name and art70_effective_from")
+        raise LawError(
+            "[law] é uma tabela com name e art70_effective_from",
+            "[law] is a table with name and art70_effective_from",
+        )
     unknown = sorted(set(law) - {"name", "art70_effective_from"})
     if unknown:
-        raise LawError(f"[law] unknown field {unknown[0]!r}; known are name, art70_effective_from")
+        raise LawError(
+            f"[law] campo {unknown[0]!r} desconhecido; há name, art70_effective_from",
+            f"[law] unknown field {unknown[0]!r}; known are name, art70_effective_from",
+        )
     art70 = law.get("art70_effective_from")
     if art70 is not None and type(art70) is not date:
-        raise LawError("[law] art70_effective_from is a date such as 1994-12-29, or left out")
+        raise LawError(
+            "[law] art70_effective_from é uma data como 1994-12-29, ou fica de fora",
+            "[law] art70_effective_from is a date such as 1994-12-29, or left out",
+        )
     return art70
 
 
 def _tables(data: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
     tables = data.get(name, [])
     if not isinstance(tables, list) or not tables or not all(isinstance(table, Mapping) for table in tables):
-        raise LawError(f"the law file has no [[{name}]] rows")
+        raise LawError(f"o arquivo da lei não tem linhas [[{name}]]", f"the law file has no [[{name}]] rows")
     return tables
 
 
@@ -213,7 +223,10 @@ def _rule_row(number: int, raw: Mapping[str, Any]) -> RuleRow:
     row = Row("rule", number, raw, _RULE_FIELDS)
     networks = raw.get("networks")
     if not isinstance(networks, list) or not networks:
-        raise row.error('networks is a list such as ["URBAN", "INTERIOR"]')
+        raise row.error(
+            'networks é uma lista como ["URBAN", "INTERIOR"]',
+            'networks is a list such as ["URBAN", "INTERIOR"]',
+        )
     rule = RuleRow(
         id=row.text("id"),
         category=row.choice("category", Category),
@@ -239,31 +252,52 @@ def _rule_row(number: int, raw: Mapping[str, Any]) -> RuleRow:
 def _check_sense(row: Row, rule: RuleRow) -> None:
     row.check_order(rule.first_day, rule.last_day)
     if (rule.status is Status.NONE) != (rule.repaid_percent == 0):
-        raise row.error("status is none exactly where repaid_percent is 0")
+        raise row.error(
+            "status é none exatamente onde repaid_percent é 0",
+            "status is none exactly where repaid_percent is 0",
+        )
     if rule.rider_pays is RiderPays.ALL and rule.repaid_percent:
-        raise row.error("the rider pays all, so nothing can be repaid")
+        raise row.error(
+            "o passageiro paga tudo, e nada há a reembolsar", "the rider pays all, so nothing can be repaid"
+        )
     paid_in_full = rule.category in (Category.PREPAID, Category.VT, Category.FULL)
     if (rule.rider_pays is RiderPays.ALL) != paid_in_full:
-        raise row.error("the rider pays all as PREPAID, VT and FULL, and as no other category")
+        raise row.error(
+            "o passageiro paga tudo como PREPAID, VT e FULL, e em nenhuma outra categoria",
+            "the rider pays all as PREPAID, VT and FULL, and as no other category",
+        )
     if rule.rider_pays is RiderPays.HALF and rule.category is not Category.STUDENT_50:
-        raise row.error("only STUDENT_50 pays half: half fares are student passes bought in advance")
+        raise row.error(
+            "só STUDENT_50 paga metade: meia passagem é passe de estudante comprado antes",
+            "only STUDENT_50 pays half: half fares are student passes bought in advance",
+        )
     if (rule.keyable or rule.by_document) and rule.rider_pays is not RiderPays.NOTHING:
-        raise row.error("keyable and by_document let somebody ride free; here the rider pays")
+        raise row.error(
+            "keyable e by_document deixam viajar de graça; aqui o passageiro paga",
+            "keyable and by_document let somebody ride free; here the rider pays",
+        )
     if rule.turnstile is Turnstile.HOLD:
-        raise row.error("a rule lets somebody ride: turnstile is TURN or NOT_TURNED")
+        raise row.error(
+            "uma regra deixa viajar: turnstile é TURN ou NOT_TURNED",
+            "a rule lets somebody ride: turnstile is TURN or NOT_TURNED",
+        )
     by_age = rule.category in (Category.CHILD, Category.ELDER)
     if by_age != (rule.age_from is not None or rule.age_through is not None):
-        raise row.error("CHILD and ELDER have an age, and no other category has one")
+        raise row.error(
+            "CHILD e ELDER têm idade, e nenhuma outra categoria tem",
+            "CHILD and ELDER have an age, and no other category has one",
+        )
 
 
 def _parameter_row(number: int, raw: Mapping[str, Any]) -> ParameterRow:
     row = Row("parameter", number, raw, {"name", "value", "unit", "from", "act", "note"})
     name = row.text("name")
+    known = ", ".join(sorted(PARAMETERS))
     if name not in PARAMETERS:
-        raise row.error(f"unknown parameter; known are {', '.join(sorted(PARAMETERS))}")
+        raise row.error(f"parâmetro desconhecido; há {known}", f"unknown parameter; known are {known}")
     unit = row.text("unit")
     if unit != PARAMETERS[name]:
-        raise row.error(f"unit is {PARAMETERS[name]}, not {unit}")
+        raise row.error(f"unit é {PARAMETERS[name]}, e não {unit}", f"unit is {PARAMETERS[name]}, not {unit}")
     highest = 1 if unit == "switch" else 100_000
     return ParameterRow(
         name, row.number("value", highest), unit, row.day("from"), row.text("act"), row.optional_text("note")
@@ -275,7 +309,10 @@ def _check_rows(rows: tuple[RuleRow, ...]) -> None:
     for category in Category:
         own = [row for row in rows if row.category is category]
         if not own:
-            raise LawError(f"category {category} has no rule row; every category needs one")
+            raise LawError(
+                f"a categoria {category} não tem linha rule; cada uma precisa de uma",
+                f"category {category} has no rule row; every category needs one",
+            )
         check_days([(f"rule {row.id}", row.first_day, row.last_day) for row in own])
 
 
@@ -283,7 +320,12 @@ def _check_parameters(rows: tuple[ParameterRow, ...]) -> None:
     names = {row.name for row in rows}
     for name in sorted(PARAMETERS):
         if name not in names:
-            raise LawError(f"parameter {name}: missing; every parameter needs a row with its act")
+            raise LawError(
+                "falta; cada parâmetro precisa de uma linha com o seu ato",
+                "missing; every parameter needs a row with its act",
+            ).at(f"parameter {name}")
     for before, after in itertools.pairwise(rows):
         if (before.name, before.first_day) == (after.name, after.first_day):
-            raise LawError(f"parameter {after.name}: two rows begin on {after.first_day}")
+            raise LawError(
+                f"duas linhas começam em {after.first_day}", f"two rows begin on {after.first_day}"
+            ).at(f"parameter {after.name}")
