@@ -233,6 +233,25 @@ def test_a_worker_that_hangs_is_started_again_and_a_pause_of_all_is_none(
     assert [line["worker"] for line in lines_of(tmp_path) if line["event"] == "worker_hung"] == [1]
 
 
+def test_a_worker_that_hangs_before_it_says_anything_is_ended_too(
+    city: SeededCity, redis_url: str, tmp_path: Path
+):
+    """It opens a clock that nobody ever writes, and waits for it."""
+    clock = tmp_path / "clock"
+    os.mkfifo(clock)
+    port = free_port()
+    hung = {"CATRACA_DEMO_CLOCK_FILE": str(clock), "CATRACA_WORKER_HUNG_S": "2"}
+    process = start_service(redis_url, tmp_path, port, **hung)
+    try:
+        code = process.wait(60)
+    finally:
+        process.kill()
+
+    events = [line["event"] for line in lines_of(tmp_path)]
+    assert (code, events[-1]) == (1, "workers_stop")
+    assert {"worker_hung", "worker_did_not_start"} <= set(events)
+
+
 def test_a_service_that_is_stopped_while_its_workers_begin_ends_at_once(
     city: SeededCity, redis_url: str, tmp_path: Path
 ):

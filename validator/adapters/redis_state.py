@@ -145,7 +145,10 @@ class RedisState:
                 if not self._control.is_open:
                     await self._control.open()
                 yield self._control
-            except (RedisLinkError, NotVerified, EvictionPolicyRefused) as error:
+            except EvictionPolicyRefused as refused:
+                self._refuse(refused)
+                raise HotStateAway from refused
+            except (RedisLinkError, NotVerified) as error:
                 raise HotStateAway from error
 
     async def _look_at_policy(self) -> None:
@@ -155,8 +158,14 @@ class RedisState:
             try:
                 refuse_eviction(await self.ask(_MEMORY))
             except HotStateAway:
-                continue  # the lanes say so already
+                continue  # the lanes say so already, or were dropped as the link was opened again
             except EvictionPolicyRefused as refused:
-                _log.error("eviction_policy_refused", why=str(refused))
-                for lane in self._lanes:
-                    lane.drop(str(refused))
+                self._refuse(refused)
+
+    def _refuse(self, refused: EvictionPolicyRefused) -> None:
+        """Drop the lanes; they connect again and look for themselves until the policy is good."""
+        if any(lane.ready for lane in self._lanes):
+            _log.error("eviction_policy_refused", why=str(refused))
+        for lane in self._lanes:
+            if lane.ready:
+                lane.drop(str(refused))

@@ -22,6 +22,8 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 10.0
 _PAUSE_S = 1.0
 """Whoever has not run for so long was paused with the whole machine, and so were the workers."""
 _SPARE_S = 5.0
+_START_S = 5.0
+"""A worker that has said nothing yet may take so much longer: it connects, and waits for the city."""
 FAILED = 1
 
 _log = structlog.get_logger("catraca.workers")
@@ -155,7 +157,9 @@ class Supervisor:
                     worker.pid = 0
                     return code if code > 0 else FAILED
                 self._died(worker, code, now)
-            elif posted is not None and now - max(posted.at, self._resumed) > hung_s:
+                continue
+            said = worker.began + _START_S if posted is None else posted.at
+            if now - max(said, self._resumed) > hung_s:
                 _log.error("worker_hung", worker=worker.number, pid=worker.pid, seconds=hung_s)
                 os.kill(worker.pid, signal.SIGKILL)
         return 0
