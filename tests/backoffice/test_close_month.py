@@ -196,7 +196,15 @@ def test_a_missing_fare_is_named_and_nothing_is_closed(sqlite_city: ClaimsCity) 
     sqlite_city.tap(at("2017-03-02 07:00"), holder=teacher, category="TEACHER", ride_class="FREE", line="901")
     sqlite_city.store()
 
-    with pytest.raises(Conflict, match="falta tarifa"):
+    with pytest.raises(Conflict, match="falta a tarifa da linha 901 em 02/03/2017"):
+        close(sqlite_city, Month("2017-03"))
+
+
+def test_a_missing_fare_of_a_ride_in_money_is_named_too(sqlite_city: ClaimsCity) -> None:
+    sqlite_city.cash(at("2017-03-02 07:00"), line="901")
+    sqlite_city.store()
+
+    with pytest.raises(Conflict, match="falta a tarifa da linha 901 em 02/03/2017"):
         close(sqlite_city, Month("2017-03"))
 
 
