@@ -33,6 +33,7 @@ from validator.application.reading import read_tap
 from validator.records.city import view_city
 from validator.records.device_messages import TapMessage, digest_of
 from validator.records.keys import CITY, SHARDS, device_key, device_shard
+from validator.records.packing import to_micros
 from validator.records.snapshot import unpack_device
 from validator.records.usage import pack_usage_record, unpack_usage_record
 
@@ -64,7 +65,7 @@ class _Bench:
         self.bodies = [body_of(request) for request in taps.requests]
         self.messages: list[TapMessage] = [read_tap(body) for body in self.bodies]
         self.digests = [digest_of(d.id, b) for d, b in zip(self.devices, self.bodies, strict=True)]
-        self.at = datetime.now(UTC)
+        self.received = to_micros(datetime.now(UTC))
         self.attempts = [self.attempt(place) for place in range(_TAPS)]
         self.values = Values()
         for attempt in self.attempts:
@@ -83,7 +84,7 @@ class _Bench:
         message = self.messages[place]
         at = read_instant(message.occurred_at, "occurred_at")
         facts = facts_of(
-            self.devices[place], message, self.digests[place], at, self.at, at, self.desk, batch=False
+            self.devices[place], message, self.digests[place], at, self.received, at, self.desk, batch=False
         )
         return Attempt(self.devices[place], facts, 0, self.desk)
 

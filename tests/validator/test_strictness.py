@@ -148,6 +148,22 @@ async def test_a_key_that_stands_twice_is_refused(city: SeededCity, service: Ser
     assert "twice" in (await service.board(device, body.encode(), accept_language="en")).json()["detail"]
 
 
+@pytest.mark.parametrize("name", ["entries", "entri\\u0065s", "epoch", "signature"])
+async def test_a_key_that_stands_twice_in_a_batch_is_refused(city: SeededCity, service: Service, name: str):
+    """Also the one whose texts are not looked through for keys, with the same value or written otherwise."""
+    device = city.device()
+    device.tap(1, city.student().medium)
+    batch = device.batch()
+    value = json.dumps(json.loads(batch)[name.replace("\\u0065", "e")])
+    body = batch[:-1] + f', "{name}": {value}}}'.encode()
+
+    answer = await service.batch(device, body, accept_language="en")
+
+    assert answer.status_code == 422
+    assert "twice" in answer.json()["detail"]
+    assert (await service.batch(device)).status_code == 200
+
+
 @pytest.mark.parametrize(
     "spelling", ['"trip":null', '"line":"1:02"', '"vehicle":"\\u0031207"', '"trip":"a:b:c"']
 )

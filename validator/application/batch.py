@@ -38,11 +38,18 @@ async def upload(
     device = await gate.admit(authorization)  # its key may have changed since it was let in
     message = read_batch(raw)
     _check_batch(message, device, desk)
+    received_micros = to_micros(received_at)
     items: list[BatchItem] = []
     for start in range(0, len(message.entries), CHUNK):
         chunk = [
             batch_item(
-                device, message.epoch, message.first_seq + start + place, text.encode(), received_at, desk
+                device,
+                message.epoch,
+                message.first_seq + start + place,
+                text,
+                received_at,
+                received_micros,
+                desk,
             )
             for place, text in enumerate(message.entries[start : start + CHUNK])
         ]

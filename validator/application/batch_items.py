@@ -15,7 +15,6 @@ from validator.application.reading import read_boarding_id, read_entry
 from validator.records.codes import EntryKind, Flag
 from validator.records.device_messages import AnnulMessage, ReleaseMessage, TapMessage, digest_of
 from validator.records.journal import AnswerRecord, JournalEntry
-from validator.records.packing import to_micros
 
 _NOTE_MAX = 400
 
@@ -23,17 +22,18 @@ BatchItem = Attempt | Row
 
 
 def batch_item(
-    device: Device, epoch: int, seq: int, raw: bytes, received_at: datetime, desk: Desk
+    device: Device, epoch: int, seq: int, text: str, received_at: datetime, received_micros: int, desk: Desk
 ) -> BatchItem:
     """The entry of one sequence; bytes that break the form become a rejected row, with the reason."""
+    raw = text.encode()
     digest = digest_of(device.id, raw)
     try:
-        message = read_entry(raw)
+        message = read_entry(text, raw)
         _check_place(message, epoch, seq)
         if isinstance(message, TapMessage):
-            return _tap(device, message, digest, received_at, desk)
+            return _tap(device, message, digest, received_at, received_micros, desk)
         if isinstance(message, ReleaseMessage):
-            return _release(device, epoch, message, digest, received_at, desk)
+            return _release(device, epoch, message, digest, received_micros, desk)
         return annulment(device, message, digest, received_at, desk, None, batch=True)
     except Malformed as error:
         return Row(
@@ -44,7 +44,7 @@ def batch_item(
                 epoch,
                 seq,
                 digest,
-                to_micros(received_at),
+                received_micros,
                 True,
                 flags=int(Flag.REVOKED_DEVICE) if device.revoked else 0,
                 raw=raw,
@@ -68,15 +68,22 @@ def _check_place(message: TapMessage | ReleaseMessage | AnnulMessage, epoch: int
         )
 
 
-def _tap(device: Device, message: TapMessage, digest: bytes, received_at: datetime, desk: Desk) -> Attempt:
+def _tap(
+    device: Device,
+    message: TapMessage,
+    digest: bytes,
+    received_at: datetime,
+    received_micros: int,
+    desk: Desk,
+) -> Attempt:
     occurred_at = read_instant(message.occurred_at, "occurred_at")
     dated = desk.city.limits(received_at).date_offline(occurred_at, received_at)
-    facts = facts_of(device, message, digest, occurred_at, received_at, dated.at, desk, batch=True)
+    facts = facts_of(device, message, digest, occurred_at, received_micros, dated.at, desk, batch=True)
     return attempt_of(device, facts, dated.flags, desk)
 
 
 def _release(
-    device: Device, epoch: int, message: ReleaseMessage, digest: bytes, received_at: datetime, desk: Desk
+    device: Device, epoch: int, message: ReleaseMessage, digest: bytes, received_micros: int, desk: Desk
 ) -> Citing:
     boarding = read_boarding_id(message.boarding_id)
     entry = JournalEntry(
@@ -85,7 +92,7 @@ def _release(
         epoch,
         message.device_seq,
         digest,
-        to_micros(received_at),
+        received_micros,
         True,
         boarding.bytes,
         released=message.released,

@@ -50,7 +50,14 @@ async def board(
         device = await admitted(device, message.epoch, authorization, gate)
     dated = desk.city.limits(received_at).date_online(occurred_at, sent_at, received_at)
     facts = facts_of(
-        device, message, digest_of(device.id, raw), occurred_at, received_at, dated.at, desk, batch=False
+        device,
+        message,
+        digest_of(device.id, raw),
+        occurred_at,
+        to_micros(received_at),
+        dated.at,
+        desk,
+        batch=False,
     )
     attempt = attempt_of(device, facts, dated.flags, desk)
     if type(attempt) is ChipAttempt:
@@ -68,7 +75,7 @@ def facts_of(
     message: TapMessage,
     digest: bytes,
     occurred_at: datetime,
-    received_at: datetime,
+    received_micros: int,
     dated_at: datetime,
     desk: Desk,
     *,
@@ -88,7 +95,7 @@ def facts_of(
         read_boarding_bytes(message.boarding_id),
         dated_at,
         occurred,
-        to_micros(received_at),
+        received_micros,
         occurred if dated_at is occurred_at else to_micros(dated_at),
         batch,
         desk.cards.read(medium.token) if type(medium) is CardMedium else None,
