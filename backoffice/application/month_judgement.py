@@ -6,7 +6,7 @@ the rider: the device could not know more than its list, and a rider whose right
 as well. What is learnt later is a cut, made by a person.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -86,7 +86,7 @@ def judgement_of(
     row: JournalRow,
     holder: HolderAsRecorded | None,
     register: MonthRegister,
-    cited: Mapping[str, Cited],
+    cited: Mapping[str, Cited | None],
     place: Place | None = None,
 ) -> Judgement:
     """What a boarding of the journal is to be rated as."""
@@ -214,15 +214,28 @@ def _medium_of(medium: str | None, keyed: str | None, tendered_cents: int | None
 
 
 def _continued(
-    row: JournalRow, continues: str, register: MonthRegister, cited: Mapping[str, Cited]
+    row: JournalRow, continues: str, register: MonthRegister, cited: Mapping[str, Cited | None]
 ) -> Continued | None:
-    """The boarding that a breakdown cut short: the same holder's, on a vehicle that was declared broken since."""
+    """The boarding that a breakdown cut short: one its holder rode, on a vehicle declared broken since."""
     before = cited.get(continues)
-    if before is None or before.holder != row.holder or before.category is None:
+    if before is None or before.category is None:
+        return None
+    if row.holder is None or before.holder != row.holder:
         return None
     if not register.broke_down(before.vehicle, before.dated_at, row.dated_at):
         return None
     return Continued(before.dated_at, before.vehicle, Category(before.category))
+
+
+def never_rode(rows: Iterable[JournalRow], register: MonthRegister) -> list[str]:
+    """Boardings that their device held or annulled, or that a revoked one sent: no ride goes on from them."""
+    return [
+        row.boarding_id
+        for row in rows
+        if row.released is False
+        or (row.annulment_seq is not None and _is_annulled(row, register))
+        or _doubt_of_device(row, register) is not None
+    ]
 
 
 def _is_annulled(row: JournalRow, register: MonthRegister) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlalchemy.orm import Session
 
 from backoffice.application.holder_state import HolderRows, holder_ids_of, holders_as_recorded
-from backoffice.application.month_judgement import HolderAsRecorded, Judgement, judgement_of
+from backoffice.application.month_judgement import HolderAsRecorded, Judgement, judgement_of, never_rode
 from backoffice.application.month_places import (
     FrozenRides,
     frozen_of_nobody,
@@ -163,7 +163,7 @@ class MonthRating:
         self,
         holder: HolderAsRecorded | None,
         rows: list[JournalRow],
-        cited: Mapping[str, Cited],
+        cited: Mapping[str, Cited | None],
         opening: Usage,
         frozen: FrozenRides,
         found: list[MonthRide],
@@ -172,6 +172,8 @@ class MonthRating:
         if not left:
             return opening
         places = frozen.places
+        if cited:
+            cited = {**cited, **dict.fromkeys(never_rode(rows, self.register))}
         judged = {
             row.boarding_id: (
                 row,

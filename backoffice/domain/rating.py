@@ -109,6 +109,7 @@ def _rate(
     if no_ride is not None:
         return Rated(ride, law.month, Verdict.EXCLUDED, no_ride), usage
     before = usage if ride.place is None else _with_its_own_place(usage, ride.place)
+    ride = _going_on(ride, usage)
     judged = judge(ride, before, city, law)
     if judged.accepted is not None and judged.accepted.personal and _too_near(ride, following, law):
         judged = judged.excluded(ExclusionReason.PASSBACK)
@@ -116,6 +117,14 @@ def _rate(
     reason = judged.reason if ride.doubt is None else first_named((judged.reason, ride.doubt))
     outcome = _outcome(ride, law.month, judged, reason, before, took=takes)
     return outcome, usage.after(_effects(ride, judged, city, law)) if takes else usage
+
+
+def _going_on(ride: Ride, usage: Usage) -> Ride:
+    """A ride goes on after a breakdown only from the holder's last one, so that none goes on twice."""
+    cut_short, latest = ride.tap.continues, usage.latest
+    if cut_short is None or latest is None or latest.occurred_at <= cut_short.occurred_at:
+        return ride
+    return ride._replace(tap=ride.tap._replace(continues=None))
 
 
 def _with_its_own_place(usage: Usage, place: Place) -> Usage:

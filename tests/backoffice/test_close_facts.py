@@ -304,6 +304,29 @@ def test_a_ride_that_goes_on_after_a_breakdown_costs_nobody_anything(city: Claim
     city.tap(at("2026-03-10 07:30"), vehicle="1202", continues=first, **free)
     city.tap(at("2026-03-11 07:00"), **free)
     city.tap(at("2026-03-11 07:30"), vehicle="1202", continues=first, **free)
+    _breaks_down(city)
+
+    document = closed(city)
+
+    assert document["totals"]["rides"] == 3
+    assert document["statistical"] == [{"category": "TEACHER", "label": "Professor", "quantity": 1}]
+
+
+def test_one_ride_goes_on_once_after_a_breakdown_and_the_next_is_a_ride_of_its_own(city: ClaimsCity) -> None:
+    teacher = city.holder(("TEACHER", "2020-02-01", None), birth=date(1980, 3, 1))
+    free = {"category": "TEACHER", "ride_class": "FREE", "holder": teacher}
+    first = city.tap(at(RIDE), **free)
+    city.tap(at("2026-03-10 07:30"), vehicle="1202", continues=first, **free)
+    city.tap(at("2026-03-10 07:40"), vehicle="1202", continues=first, **free)
+    _breaks_down(city)
+
+    document = closed(city)
+
+    assert document["totals"]["rides"] == 2
+    assert document["statistical"] == [{"category": "TEACHER", "label": "Professor", "quantity": 1}]
+
+
+def _breaks_down(city: ClaimsCity) -> None:
     city.register(
         "breakdowns",
         vehicle="1201",
@@ -312,10 +335,18 @@ def test_a_ride_that_goes_on_after_a_breakdown_costs_nobody_anything(city: Claim
         recorded_at=at("2026-03-10 07:10"),
     )
 
+
+def test_nobody_goes_on_from_a_boarding_that_the_device_held(city: ClaimsCity) -> None:
+    teacher = city.holder(("TEACHER", "2020-02-01", None), birth=date(1980, 3, 1))
+    free = {"category": "TEACHER", "ride_class": "FREE", "holder": teacher}
+    held = city.tap(at(RIDE), released=False, **free)
+    city.tap(at("2026-03-10 07:30"), vehicle="1202", continues=held, **free)
+    _breaks_down(city)
+
     document = closed(city)
 
-    assert document["totals"]["rides"] == 3
-    assert document["statistical"] == [{"category": "TEACHER", "label": "Professor", "quantity": 1}]
+    assert document["totals"]["rides"] == 1
+    assert document["statistical"] == []
 
 
 def test_an_elder_needs_no_card_and_is_never_billed(city: ClaimsCity) -> None:

@@ -7,6 +7,7 @@ out here, from the bytes that the devices wrote.
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from tests.simulation.auditor_breakdown import Boarded, goes_on_as
 from tests.simulation.auditor_journal import (
     QUARANTINE,
     SEEN_GONE,
@@ -17,6 +18,7 @@ from tests.simulation.auditor_journal import (
 )
 from tests.simulation.auditor_law import (
     CAP,
+    STUDENT,
     Known,
     Law,
     Outcome,
@@ -121,7 +123,10 @@ class Hot:
             proved = refusal in ("CARD_REPLACED", "CARD_BLOCKED")
             return Outcome(refusal), token.hot_id if proved else None
         used = self._of(token.hot_id)
-        return self._law.decide(fact.tap(at, self._facts), holder, used), token.hot_id
+        goes_on = goes_on_as(
+            self._facts, used.latest, fact.continues, fact.vehicle, at, shown=attempt.received
+        )
+        return self._law.decide(fact.tap(at, self._facts, goes_on), holder, used), token.hot_id
 
     def _left(self, row: Row, outcome: Outcome, holder: str, at: datetime, attempt: Attempt) -> Iterator[str]:
         """What the answer said to remain."""
@@ -168,13 +173,18 @@ class Hot:
         tap = fact.tap(at, self._facts)
         if ride_class in (None, "FULL") or self._law.fare(tap.network, day_of(at)) == 0:
             return None
+        outcome = self.outcomes[fact.boarding]
+        if outcome.went_on:
+            return None  # it goes on from a ride that took its pass, whatever the device says
         personal = (at, fact.boarding, fact.vehicle)
         month = month_of(at)
         if ride_class == "HALF":
-            return Taking(month, True, "STUDENT", personal)
+            return Taking(month, True, "STUDENT", personal, Boarded(*personal, STUDENT))
         if ride_class == "PURSE":
-            return Taking(month, False, purse)
-        return Taking(month, personal=personal)
+            category = (purse or "PREPAID").split("/")[0]
+            return Taking(month, False, purse, None, Boarded(*personal, category))
+        answered = outcome.category if class_of(outcome.category) == "FREE" else None
+        return Taking(month, personal=personal, boarded=Boarded(*personal, answered or "ELDER"))
 
     def _annulment(self, row: Row) -> Iterator[str]:
         boarding = self._entries.cites.get((row["device"], row["epoch"], row["seq"]))
@@ -278,8 +288,11 @@ def card_refusal(token: Token, holder: Known) -> str | None:
 
 
 def _taking(outcome: Outcome, fact: TapFact, at: datetime) -> Taking:
-    personal = (at, fact.boarding, fact.vehicle) if outcome.personal else None
-    return Taking(month_of(at), outcome.counts, outcome.purse, personal)
+    here = (at, fact.boarding, fact.vehicle)
+    personal = here if outcome.personal else None
+    is_kept = outcome.personal or outcome.purse is not None or outcome.went_on
+    boarded = Boarded(*here, outcome.category or "") if is_kept else None
+    return Taking(month_of(at), outcome.counts, outcome.purse, personal, boarded)
 
 
 def _same_ride(outcome: Outcome, ride_class: str | None, purse: str | None) -> bool:

@@ -49,6 +49,7 @@ class TapFact:
     category: str | None
     tendered: int
     token: str | None
+    continues: str | None = None
     release: Release | None = None
     annulled: tuple[tuple[tuple[str, int, int], datetime], ...] = ()
 
@@ -67,12 +68,11 @@ class TapFact:
             return self.occurred, 0
         return received, CLOCK_SKEWED
 
-    def tap(self, at: datetime, facts: Facts) -> Tap:
+    def tap(self, at: datetime, facts: Facts, goes_on_as: str | None = None) -> Tap:
         line = facts.lines.get(self.line)
         network = None if line is None else line[0]
-        return Tap(
-            self.boarding, at, self.line, network, self.vehicle, self.medium, self.category, self.tendered
-        )
+        place = (self.line, network, self.vehicle)
+        return Tap(self.boarding, at, *place, self.medium, self.category, self.tendered, goes_on_as)
 
 
 def digest(device: str, raw: bytes) -> bytes:
@@ -126,6 +126,7 @@ def _tap(journal: Journal, seq: int, raw: bytes, entry: dict[str, Any]) -> TapFa
         medium.get("category"),
         medium.get("tendered_cents", 0),
         medium.get("token"),
+        entry.get("continues"),
     )
 
 

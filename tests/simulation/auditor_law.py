@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 
+from tests.simulation.auditor_breakdown import Boarded
 from tests.simulation.facts import (
     CardSet,
     Facts,
@@ -164,6 +165,7 @@ class Used:
         self._half: dict[str, int] = {}
         self._spent: dict[str, int] = {}
         self._last: list[tuple[datetime, str, str]] = []
+        self._boarded: list[Boarded] = []
 
     def half(self, month: str) -> int:
         return self._half.get(month, 0)
@@ -175,6 +177,11 @@ class Used:
     def last(self) -> tuple[datetime, str, str] | None:
         """Instant, boarding id and vehicle of the latest ride by a personal right."""
         return max(self._last, default=None)
+
+    @property
+    def latest(self) -> Boarded | None:
+        """The latest ride of any kind that took something, or went on from one that did."""
+        return max(self._boarded, default=None)
 
     def months(self) -> dict[str, int]:
         return {month: count for month, count in self._half.items() if count}
@@ -193,6 +200,11 @@ class Used:
                 self._last.append(taking.personal)
             else:
                 self._last.remove(taking.personal)
+        if taking.boarded is not None:
+            if by > 0:
+                self._boarded.append(taking.boarded)
+            else:
+                self._boarded.remove(taking.boarded)
 
 
 @dataclass(frozen=True)
@@ -203,10 +215,11 @@ class Taking:
     counts: bool = False
     purse: str | None = None
     personal: tuple[datetime, str, str] | None = None
+    boarded: Boarded | None = None
 
     @property
     def is_nothing(self) -> bool:
-        return not self.counts and self.purse is None and self.personal is None
+        return not self.counts and self.purse is None and self.personal is None and self.boarded is None
 
 
 @dataclass(frozen=True)
@@ -221,6 +234,7 @@ class Tap:
     medium: str
     category: str | None = None
     tendered: int = 0
+    goes_on_as: str | None = None
 
 
 @dataclass(frozen=True)
@@ -236,6 +250,7 @@ class Outcome:
     purse: str | None = None
     counts: bool = False
     personal: bool = False
+    went_on: bool = False
 
     @property
     def accepted(self) -> bool:
@@ -273,6 +288,9 @@ class Law:
             return Outcome("CATEGORY_NOT_KEYABLE")
         if tap.medium == "document" and tap.category != "ELDER":
             return Outcome("CATEGORY_NOT_KEYABLE")
+        if tap.goes_on_as is not None:
+            personal = tap.goes_on_as in (*FREE_IN_ORDER, STUDENT)
+            return Outcome("OK", tap.goes_on_as, personal=personal, went_on=True)
         fare = self.fare(tap.network, day)
         if fare == 0:
             return self._free_day(tap, holder, day)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from tests.simulation.auditor_breakdown import Boarded, goes_on_as
 from tests.simulation.auditor_hot import card_refusal
 from tests.simulation.auditor_journal import QUARANTINE, Entries, Release, Row, TapFact, has_gone, void_keys
 from tests.simulation.auditor_law import (
@@ -103,6 +104,8 @@ class Ride:
     purse: str | None
     doubt: str | None
     operator: str
+    answered: str | None = None
+    goes_on_as: str | None = None
 
 
 class Months:
@@ -163,6 +166,7 @@ class Months:
             key,
             first_named(*doubts),
             operator,
+            row["category"] if row["kind"] == "BOARDING" else None,
         )
 
     def _states(
@@ -214,6 +218,7 @@ class Months:
             if ride.undated:
                 yield Rated(fact.boarding, month, ride.operator, "CLOCK_INVALID")
                 continue
+            ride = replace(ride, goes_on_as=self._goes_on_as(ride, rides, used))
             judged = self._judge(ride, used)
             reason = first_named(judged.reason, ride.doubt)
             yield Rated(
@@ -228,7 +233,25 @@ class Months:
             )
             if ride.doubt != "DEVICE_REVOKED" and (ride.online or ride.doubt != "NO_RELEASE"):
                 personal = (ride.at, fact.boarding, fact.vehicle) if judged.personal else None
-                used.take(Taking(month, judged.counts, judged.purse, personal))
+                boarded = Boarded(ride.at, fact.boarding, fact.vehicle, judged.category or "")
+                is_kept = judged.personal or judged.counts or ride.goes_on_as is not None
+                is_kept = is_kept or (judged.purse is not None and judged.reason is None)
+                taking = Taking(month, judged.counts, judged.purse, personal, boarded if is_kept else None)
+                used.take(taking)
+
+    def _goes_on_as(self, ride: Ride, rides: list[Ride], used: Used) -> str | None:
+        """What a ride goes on as after a breakdown: the one it names happened, was accepted, and is the last."""
+        fact = ride.fact
+        named = next((one for one in rides if one.fact.boarding == fact.continues), None)
+        if ride.hot_id is None or named is None or named.answered is None:
+            return None
+        if named.undated or named.fact.is_annulled(self._void) or named.doubt == "DEVICE_REVOKED":
+            return None
+        last = used.latest
+        if last is not None and last.at > named.at:
+            return None
+        before = Boarded(named.at, named.fact.boarding, named.fact.vehicle, named.answered)
+        return goes_on_as(self._facts, before, fact.continues, fact.vehicle, ride.at)
 
     def _judge(self, ride: Ride, used: Used) -> Judged:
         states: tuple[Known | None, ...] = ride.states or (None,)
@@ -236,7 +259,7 @@ class Months:
         return min(found, key=lambda judged: (judged.reason is not None, judged.rider, judged.city))
 
     def _judge_on(self, holder: Known | None, ride: Ride, used: Used) -> Judged:
-        tap = ride.fact.tap(ride.at, self._facts)
+        tap = ride.fact.tap(ride.at, self._facts, ride.goes_on_as)
         fare = self._law.fare(tap.network, day_of(ride.at))
         decide = self._law.decide
         if fare == 0:
@@ -244,6 +267,8 @@ class Months:
         price = fare or 0
         if ride.ride_class == "FULL":
             return Judged(None, "FULL", price, price, 0)
+        if ride.goes_on_as is not None:
+            return _of(decide(tap, holder or Known(None), used))
         if holder is None or tap.category is not None:
             return self._by_law(decide(tap, holder, used), ride, holder, used, price)
         if ride.ride_class == "HALF":
@@ -344,56 +369,3 @@ def _released_on(
         line = facts.lines.get(fact.line)
         key = None if line is None else purse(category, line[0])
     return ride_class, key
-
-
-def claims_agree(facts: Facts, observed: Observed, rated: list[Rated]) -> Iterator[str]:
-    """Verdicts, bills, lines and totals of the closed claims against the auditor's own."""
-    wanted = {one.boarding: one for one in rated}
-    said = {row["boarding_id"]: row for row in observed.rows["rated_boardings"]}
-    for boarding in sorted(wanted.keys() ^ said.keys()):
-        where = "the closing rates" if boarding in said else "the closing leaves out"
-        yield f"{where} {boarding}: {wanted.get(boarding) or said.get(boarding)}"
-    for boarding in sorted(wanted.keys() & said.keys()):
-        one, row = wanted[boarding], said[boarding]
-        own = (one.month, one.operator, one.verdict, one.reason, one.category, one.fare, one.rider, one.city)
-        cents = ("fare_cents", "rider_cents", "city_cents")
-        names = ("month", "operator", "verdict", "reason", "category", *cents)
-        if own != tuple(row[name] for name in names):
-            yield f"{boarding}: the closing says {tuple(row[name] for name in names)}, the auditor {own}"
-    yield from _sums(observed, rated)
-
-
-def _sums(observed: Observed, rated: list[Rated]) -> Iterator[str]:
-    totals, halves = dict[tuple[str, str], int](), dict[tuple[str, str], int]()
-    for one in rated:
-        if one.verdict == "billable":
-            key = (one.operator, one.month)
-            totals[key] = totals.get(key, 0) + one.city
-    holders = {row["boarding_id"]: row["holder"] for row in observed.rows["boardings"]}
-    months = {row["boarding_id"]: row["month"] for row in observed.rows["rated_boardings"]}
-    categories = {row["boarding_id"]: row["category"] for row in observed.rows["rated_boardings"]}
-    bills: dict[object, int] = {}
-    claims = {row["id"]: row for row in observed.rows["claims"]}
-    lines: dict[object, int] = {}
-    for row in observed.rows["claim_lines"]:
-        lines[row["claim_id"]] = lines.get(row["claim_id"], 0) + int(row["total_cents"])  # type: ignore[call-overload]
-    seen: set[object] = set()
-    for row in observed.rows["claim_entries"]:
-        boarding = str(row["boarding_id"])
-        if boarding in seen:
-            yield f"{boarding} is billed twice"
-        seen.add(boarding)
-        bills[row["claim_id"]] = bills.get(row["claim_id"], 0) + int(row["cents"])  # type: ignore[call-overload]
-        if categories[boarding] == STUDENT:
-            half = (str(holders[boarding]), str(months[boarding]))
-            halves[half] = halves.get(half, 0) + 1
-    for key, count in halves.items():
-        if count > 50:
-            yield f"holder {key[0]} is billed {count} half fares in {key[1]}"
-    for number, claim in claims.items():
-        key = (str(claim["operator"]), str(claim["month"]))
-        sums = (claim["total_cents"], claim["lines_cents"], lines.get(number, 0), bills.get(number, 0))
-        if len({*sums, totals.get(key, 0)}) != 1:
-            yield f"claim of {key}: total, lines and bills are {sums}, the auditor has {totals.get(key, 0)}"
-    for key in totals.keys() - {(str(c["operator"]), str(c["month"])) for c in claims.values()}:
-        yield f"no claim for {key}, where {totals[key]} centavos are due"

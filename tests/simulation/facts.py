@@ -142,6 +142,24 @@ class Revoked:
 
 
 @dataclass
+class Mended:
+    """A broken bus runs again; when validators could first see it."""
+
+    at: datetime
+    shown: datetime | None = None
+
+
+@dataclass
+class BrokeDown:
+    """A bus was declared broken, since an instant; when validators could first see it."""
+
+    vehicle: str
+    since: datetime
+    shown: datetime | None = None
+    mended: Mended | None = None
+
+
+@dataclass
 class Journal:
     """All entries that one device ever wrote in one epoch, in order: exact bytes; `covered` by a signed head."""
 
@@ -176,6 +194,7 @@ class Facts:
     answers: list[Answer] = field(default_factory=list)
     losses: list[datetime] = field(default_factory=list)
     revoked: dict[str, Revoked] = field(default_factory=dict)
+    broken: list[BrokeDown] = field(default_factory=list)
 
 
 @dataclass

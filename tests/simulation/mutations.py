@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from backoffice.application import month_judgement, rebuild
 from backoffice.application.ingest_ranges import SequenceRanges
-from backoffice.domain import judging, rides
+from backoffice.domain import judging, rating, rides
 from validator.adapters import redis_link, redis_scripts
 from validator.application import annul, attempt, batch_items, citing, dating, devices, follow_up
 from validator.domain import boarding, city, service_time, usage
@@ -235,6 +235,16 @@ def stolen_devices_believed(patch: Patch) -> None:
     patch.setattr(devices.Device, "revoked", property(lambda _: False))
 
 
+def goes_on_from_a_bus_that_runs(patch: Patch) -> None:
+    """A ride goes on although no breakdown of its bus was declared."""
+    patch.setattr(attempt.CityView, "broke_down", lambda *_: True)
+
+
+def goes_on_twice(patch: Patch) -> None:
+    """The rating lets a ride go on however often it is named."""
+    patch.setattr(rating, "_going_on", lambda ride, _usage: ride)
+
+
 MUTATIONS: dict[str, Mutation] = {
     mutation.__name__: mutation
     for mutation in (
@@ -262,6 +272,8 @@ MUTATIONS: dict[str, Mutation] = {
         pass_kept_by_refused_ride,
         last_ride_forgotten,
         stolen_devices_believed,
+        goes_on_from_a_bus_that_runs,
+        goes_on_twice,
     )
 }
 

@@ -12,6 +12,7 @@ from backoffice.application.close_month import close_month
 from backoffice.application.staff import as_city, staff_by_login
 from backoffice.persistence.base import make_engine, reading
 from tests.simulation.auditor import audit
+from tests.simulation.breakdowns import Breakdowns
 from tests.simulation.counter import Counter
 from tests.simulation.found_city import BOOK
 from tests.simulation.harm import plan_harm
@@ -52,6 +53,7 @@ def play(seed: int, folder: Path, template: Template, size: Size = SMALL, harm: 
         uploads = Uploads(world, rides)
         Schedule(world, rides, uploads).plan()
         Counter(world).plan()
+        Breakdowns(world, Trouble() if harm else NO_TROUBLE).plan()
         if harm:
             Installations(world, uploads).plan()
             Thefts(world).plan()

@@ -1,6 +1,7 @@
 """Riders board, devices post and upload, and the network loses, repeats and reorders what they send."""
 
 import json
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -51,9 +52,9 @@ class Verdict:
 class Rides:
     """Everything that moves in a world."""
 
-    def __init__(self, world: World, trouble: Trouble) -> None:
+    def __init__(self, world: World, trouble: Trouble, chance: random.Random | None = None) -> None:
         self._world = world
-        self._random = world.random
+        self._random = chance or world.random
         self._trouble = trouble
         self._law = Law(world.facts)
         self._held_up: Validator | None = None
@@ -71,8 +72,15 @@ class Rides:
         """Whether a trouble comes now."""
         return self._happens(getattr(self._trouble, trouble))
 
-    def tap(self, bus: Bus, medium: dict[str, object], meanwhile: Callable[[], None] | None = None) -> None:
-        """A rider holds something to the reader."""
+    def tap(
+        self,
+        bus: Bus,
+        medium: dict[str, object],
+        meanwhile: Callable[[], None] | None = None,
+        *,
+        continues: str | None = None,
+    ) -> str:
+        """A rider holds something to the reader; the id of the boarding."""
         world, line = self._world, self._random.choice(bus.lines[:-1] * 3 + bus.lines)
         if self._happens(0.02):
             line = self._random.choice(list(world.facts.lines))
@@ -83,17 +91,26 @@ class Rides:
             line=line,
             vehicle=bus.vehicle,
             medium=medium,
+            **({} if continues is None else {"continues": continues}),
         )
         seq = bus.seq
         if self._happens(self._trouble.power_cut):
-            return
+            return boarding
         answer = self._post(bus, raw, seq, meanwhile) if bus.online else None
         if meanwhile is not None and not bus.online:
             meanwhile()
-        self._finish(bus, boarding, medium, line, answer)
+        self._finish(bus, boarding, medium, line, answer, goes_on=continues is not None)
+        return boarding
 
     def _finish(
-        self, bus: Bus, boarding: str, medium: dict[str, object], line: str, answer: Answer | None
+        self,
+        bus: Bus,
+        boarding: str,
+        medium: dict[str, object],
+        line: str,
+        answer: Answer | None,
+        *,
+        goes_on: bool,
     ) -> None:
         """The turnstile is told, and what it was told is journalled."""
         if self._happens(self._trouble.power_cut):
@@ -103,6 +120,8 @@ class Rides:
             mode = "online"
         else:
             verdict, mode = self._own_verdict(bus, medium, line), "offline"
+            if goes_on and verdict.released and medium["kind"] == "card":
+                verdict = Verdict(True)  # nobody is stranded; what it was the service settles
         fields: dict[str, object] = {"boarding_id": boarding, "released": verdict.released, "mode": mode}
         if verdict.ride_class is not None:
             fields["class"] = verdict.ride_class

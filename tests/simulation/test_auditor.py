@@ -4,7 +4,8 @@ import ast
 from pathlib import Path
 
 HERE = Path(__file__).parent
-INDEPENDENT = ("auditor", "auditor_law", "auditor_journal", "auditor_hot", "auditor_month", "facts")
+PARTS = ("breakdown", "claims", "law", "journal", "hot", "month")
+INDEPENDENT = ("auditor", *(f"auditor_{part}" for part in PARTS), "facts")
 STANDARD = {"collections", "dataclasses", "datetime", "hashlib", "json", "typing"}
 
 

@@ -13,7 +13,7 @@ from backoffice.persistence.base import reading
 from backoffice.persistence.journal import TapKeyRow
 from tests.simulation.auditor_law import CITY_TIME
 from tests.simulation.bus import Bus
-from tests.simulation.facts import Facts, Journal, Recorded
+from tests.simulation.facts import BrokeDown, Facts, Journal, Mended, Recorded
 from tests.simulation.found_city import BUSES, City, private_key
 from tests.simulation.services import Services
 
@@ -59,7 +59,7 @@ class World:
         self._queue: list[tuple[datetime, int, Callable[[], None]]] = []
         self._numbers = itertools.count()
         self._instants = itertools.count(1)
-        self._unshown: list[Recorded] = []
+        self._unshown: list[Recorded | BrokeDown | Mended] = []
         self._durable: dict[tuple[str, int], int] = {}
         self.earlier: list[Bus] = []
         """Journals of devices that were installed again since: they only upload."""
@@ -97,6 +97,10 @@ class World:
         """A change of the register, which validators cannot see yet."""
         self.facts.people[hot_id].record.append(recorded)
         self._unshown.append(recorded)
+
+    def note(self, declared: BrokeDown | Mended) -> None:
+        """A breakdown or a repair was declared, which validators cannot see yet."""
+        self._unshown.append(declared)
 
     def publish(self) -> bool:
         """The publisher's turn; whether it came to its end."""
