@@ -107,7 +107,14 @@ def frozen_of_nobody(session: Session, boarding_ids: Iterable[str]) -> FrozenRid
 
 def reopened(opening: Usage, month: Month, frozen: FrozenRides) -> Usage:
     """A holder's state for the late rides of a closed month: passes as they are now, the month's cap as it was left."""
-    return replace(opening, half_fare={month: frozen.half_fares}, last=None, before=None, by_purse=None)
+    return replace(
+        opening,
+        half_fare={month: frozen.half_fares},
+        last=None,
+        before=None,
+        by_purse=None,
+        by_purse_before=None,
+    )
 
 
 def rejoined(usage: Usage, opening: Usage, month: Month) -> Usage:
@@ -116,6 +123,7 @@ def rejoined(usage: Usage, opening: Usage, month: Month) -> Usage:
     for boarding in (opening.last, opening.before):
         if boarding is not None:
             joined = joined.after(Effects(month, None, False, boarding, True))
-    if opening.by_purse is not None:
-        joined = joined.after(Effects(month, None, False, opening.by_purse, False))
+    for boarding in (opening.by_purse, opening.by_purse_before):
+        if boarding is not None:
+            joined = joined.after(Effects(month, None, False, boarding, False))
     return joined

@@ -94,6 +94,15 @@ def test_a_purse_ride_is_the_latest_but_starts_no_passback():
     assert usage.annulled(prepaid("p", 1)).latest == boarding("a", 0)
 
 
+def test_a_ride_that_an_annulled_one_hid_is_the_latest_again():
+    usage = Usage().after(prepaid("p", 0)).after(prepaid("q", 10))
+
+    assert usage.annulled(prepaid("q", 10)).latest == boarding("p", 0, Category.PREPAID)
+    assert usage.annulled(prepaid("p", 0)).latest == boarding("q", 10, Category.PREPAID)
+    hidden = usage.after(half_fare("a", 20))
+    assert hidden.annulled(half_fare("a", 20)).latest == boarding("q", 10, Category.PREPAID)
+
+
 def test_boardings_may_arrive_in_any_order():
     effects = [half_fare("a", 0), prepaid("p", 5), half_fare("b", 10), prepaid("q", 20)]
     ends = set()
@@ -101,10 +110,16 @@ def test_boardings_may_arrive_in_any_order():
         usage = Usage()
         for one in order:
             usage = usage.after(one)
-        ends.add((usage.last, usage.before, usage.by_purse, *usage.used.items(), *usage.half_fare.items()))
+        remembered = (usage.last, usage.before, usage.by_purse, usage.by_purse_before)
+        ends.add((*remembered, *usage.used.items(), *usage.half_fare.items()))
 
-    assert {end[:3] for end in ends} == {
-        (boarding("b", 10), boarding("a", 0), boarding("q", 20, Category.PREPAID))
+    assert {end[:4] for end in ends} == {
+        (
+            boarding("b", 10),
+            boarding("a", 0),
+            boarding("q", 20, Category.PREPAID),
+            boarding("p", 5, Category.PREPAID),
+        )
     }
 
 

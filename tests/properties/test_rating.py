@@ -251,7 +251,7 @@ def test_rides_that_come_after_a_closing_never_take_more_than_is_left(month: Inv
         for row in closed.rated
         if row.took and row.personal and row.category is not None
     ]
-    opening = replace(closed.usage, last=None, before=None, by_purse=None)
+    opening = replace(closed.usage, last=None, before=None, by_purse=None, by_purse_before=None)
     rest = rate(late, opening=opening, placed=placed)
 
     assert half_fares(closed.rated) + half_fares(rest.rated) <= 50

@@ -28,7 +28,7 @@ from validator.records.usage import (
 
 @st.composite
 def rich_usages(draw: st.DrawFn) -> Usage:
-    """Usage with everything that it can hold: passes given back and repaid, and three boardings remembered."""
+    """Usage with everything that it can hold: passes given back and repaid, and four boardings remembered."""
     usage = draw(usages())
     counts = (
         st.dictionaries(st.sampled_from(sorted(usage.used)), st.integers(0, 5)) if usage.used else st.just({})
@@ -37,7 +37,15 @@ def rich_usages(draw: st.DrawFn) -> Usage:
     boarding = st.builds(LastBoarding, ids, instants, vehicles, st.sampled_from(Category))
     before = None if usage.last is None else draw(st.one_of(st.none(), boarding))
     by_purse = draw(st.one_of(st.none(), boarding))
-    return replace(usage, returned=draw(counts), refunded=draw(counts), before=before, by_purse=by_purse)
+    by_purse_before = None if by_purse is None else draw(st.one_of(st.none(), boarding))
+    return replace(
+        usage,
+        returned=draw(counts),
+        refunded=draw(counts),
+        before=before,
+        by_purse=by_purse,
+        by_purse_before=by_purse_before,
+    )
 
 
 @given(taps(), holders(), rich_usages())

@@ -1,7 +1,7 @@
 """The auditor's replay of what validators committed: each decision by the law, each holder's usage from what happened.
 
-Rows are taken in the order in which they were committed; what they decided and what is left of each holder is worked
-out here, from the bytes that the devices wrote.
+Rows are taken in the order in which they came into SQL, which for each shard is that of its commits; what they decided
+and what is left of each holder is worked out here, from the bytes that the devices wrote.
 """
 
 from collections.abc import Iterator
@@ -48,12 +48,14 @@ class Hot:
         self._taken: dict[str, Taking] = {}
         self._holder: dict[str, str | None] = {}
         self._annulled: set[str] = set()
+        self._newest: dict[int, int] = {}
         self._came = {row["boarding_id"]: row["received_at"] for row in observed.rows["boardings"]}
         self.outcomes: dict[str, Outcome] = {}
 
     def findings(self) -> Iterator[str]:
         """What is wrong with decisions and usage."""
         for kind, row in self._commits():
+            self._newest[row["shard"]] = max(self._newest.get(row["shard"], 0), row["generation"])
             if kind == "boardings":
                 yield from self._boarding(row)
             elif kind == "releases":
@@ -69,7 +71,8 @@ class Hot:
             for kind in ("boardings", "releases", "annulments")
             for row in self._observed.rows[kind]
         ]
-        return sorted(rows, key=lambda r: (r[1]["shard"], r[1]["generation"], r[1]["commit_no"]))
+        came = self._observed.order
+        return sorted(rows, key=lambda r: (r[1]["shard"], came[r[1]["device"], r[1]["epoch"], r[1]["seq"]]))
 
     # Decisions
 
@@ -102,7 +105,8 @@ class Hot:
             self._holder[fact.boarding] = None  # it counts for nobody until a person lets it in
         elif outcome.accepted and holder is not None:
             self._stand(fact.boarding, holder, _taking(outcome, fact, at))
-            yield from self._left(row, outcome, holder, at, attempt)
+            if not self._is_of_a_lost_world(row):
+                yield from self._left(row, outcome, holder, at, attempt)
 
     def _decide(
         self, fact: TapFact, attempt: Attempt, at: datetime, flag: int, token: Token | None
@@ -127,6 +131,10 @@ class Hot:
             self._facts, used.latest, fact.continues, fact.vehicle, at, shown=attempt.received
         )
         return self._law.decide(fact.tap(at, self._facts, goes_on), holder, used), token.hot_id
+
+    def _is_of_a_lost_world(self, row: Row) -> bool:
+        """Whether an older file of Redis brought the row after a rebuild: it counts, but not what was left then."""
+        return bool(row["generation"] < self._newest[row["shard"]])
 
     def _left(self, row: Row, outcome: Outcome, holder: str, at: datetime, attempt: Attempt) -> Iterator[str]:
         """What the answer said to remain."""
@@ -181,8 +189,10 @@ class Hot:
         if ride_class == "HALF":
             return Taking(month, True, "STUDENT", personal, Boarded(*personal, STUDENT))
         if ride_class == "PURSE":
-            category = (purse or "PREPAID").split("/")[0]
-            return Taking(month, False, purse, None, Boarded(*personal, category))
+            spent = (
+                purse or "PREPAID"
+            )  # docs/device-protocol.md: over a refusal, where the release names none
+            return Taking(month, False, spent, None, Boarded(*personal, spent.split("/")[0]))
         answered = outcome.category if class_of(outcome.category) == "FREE" else None
         return Taking(month, personal=personal, boarded=Boarded(*personal, answered or "ELDER"))
 

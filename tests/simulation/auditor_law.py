@@ -159,13 +159,16 @@ def known(person: Person, *, recorded: datetime | None = None, shown: datetime |
 
 
 class Used:
-    """What a holder has used: rides that stand, each with what it took."""
+    """What a holder has used: rides that stand, each with what it took.
+
+    Of the rides themselves the two latest by a personal right and the two latest by a purse are remembered.
+    """
 
     def __init__(self) -> None:
         self._half: dict[str, int] = {}
         self._spent: dict[str, int] = {}
-        self._last: list[tuple[datetime, str, str]] = []
-        self._boarded: list[Boarded] = []
+        self._by_right: list[Boarded] = []
+        self._by_purse: list[Boarded] = []
 
     def half(self, month: str) -> int:
         return self._half.get(month, 0)
@@ -174,14 +177,14 @@ class Used:
         return self._spent.get(key, 0)
 
     @property
-    def last(self) -> tuple[datetime, str, str] | None:
-        """Instant, boarding id and vehicle of the latest ride by a personal right."""
-        return max(self._last, default=None)
+    def last(self) -> Boarded | None:
+        """The latest ride by a personal right."""
+        return max(self._by_right, default=None)
 
     @property
     def latest(self) -> Boarded | None:
         """The latest ride of any kind that took something, or went on from one that did."""
-        return max(self._boarded, default=None)
+        return max(self._by_right + self._by_purse, default=None)
 
     def months(self) -> dict[str, int]:
         return {month: count for month, count in self._half.items() if count}
@@ -195,16 +198,13 @@ class Used:
             self._half[taking.month] = self.half(taking.month) + by
         if taking.purse is not None:
             self._spent[taking.purse] = self.spent(taking.purse) + by
-        if taking.personal is not None:
-            if by > 0:
-                self._last.append(taking.personal)
-            else:
-                self._last.remove(taking.personal)
         if taking.boarded is not None:
+            rides = self._by_right if taking.personal is not None else self._by_purse
             if by > 0:
-                self._boarded.append(taking.boarded)
-            else:
-                self._boarded.remove(taking.boarded)
+                rides.append(taking.boarded)
+                rides[:] = sorted(rides)[-2:]
+            elif taking.boarded in rides:
+                rides.remove(taking.boarded)
 
 
 @dataclass(frozen=True)

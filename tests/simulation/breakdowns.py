@@ -46,7 +46,7 @@ class Breakdowns:
             after = timedelta(minutes=chance.choice((5, 15, 30, 39, 59, 61, 75)))
             times = 2 if chance.random() < 0.25 else 1
             for turn in range(times):
-                when = world.local(day, hour) + after + timedelta(minutes=6 * turn)
+                when = world.local(day, hour) + after + timedelta(minutes=7 * turn)
                 on = chance.choice((other, other, other, bus, chance.choice(world.buses)))
                 world.at(when, lambda on=on, rider=rider, ways=ways: self._go_on(on, rider, ways))
         if chance.random() < 0.85:

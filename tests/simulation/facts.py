@@ -203,6 +203,7 @@ class Observed:
 
     Attributes:
         rows: SQL rows by table, as dictionaries.
+        order: The place of each (device, epoch, sequence) in the order in which they came into SQL.
         usage: What Redis says of each holder: `half` by month, `used` and `returned` by purse, `last` boarding id.
         told: (durable_seq, top_seq) in Redis by (device, epoch).
         immortal: Keys of Redis that should have a time to live and have none.
@@ -210,6 +211,7 @@ class Observed:
     """
 
     rows: dict[str, list[dict[str, object]]] = field(default_factory=dict)
+    order: dict[tuple[str, int, int], int] = field(default_factory=dict)
     usage: dict[str, dict[str, object]] = field(default_factory=dict)
     told: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     immortal: list[str] = field(default_factory=list)

@@ -1,6 +1,6 @@
 """Read what the product holds at the end into plain values for the auditor."""
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, literal_column, select
 
 from backoffice.persistence.base import Base, reading
 from backoffice.persistence.tables import all_tables
@@ -57,6 +57,9 @@ def _read_rows(engine: Engine, observed: Observed) -> None:
             table = Base.metadata.tables[name]
             columns = [column for column in table.c if column.name not in ("effects", "document", "raw")]
             observed.rows[name] = [dict(row._mapping) for row in session.execute(select(*columns))]
+        keys = Base.metadata.tables["tap_keys"].c
+        came = session.execute(select(keys.device, keys.epoch, keys.seq).order_by(literal_column("rowid")))
+        observed.order = {(key[0], key[1], key[2]): place for place, key in enumerate(came)}
         by_closing = dict(
             session.execute(select(Base.metadata.tables["month_closings"].c["id", "month"])).all()  # type: ignore[arg-type]
         )

@@ -105,7 +105,10 @@ class Usage:
         refunded: Passes paid back in money, by purse key.
         last: The latest boarding by a personal right.
         before: The one before it.
-        by_purse: The latest boarding paid from a purse, while it is later than `last`.
+        by_purse: The latest boarding paid from a purse.
+        by_purse_before: The one before it.
+
+    Two of each, so that what an annulled boarding hid is known again: a breakdown may have cut that one short.
     """
 
     half_fare: Mapping[Month, int] = field(default_factory=dict)
@@ -115,11 +118,15 @@ class Usage:
     last: LastBoarding | None = None
     before: LastBoarding | None = None
     by_purse: LastBoarding | None = None
+    by_purse_before: LastBoarding | None = None
 
     @property
     def latest(self) -> LastBoarding | None:
         """The holder's latest boarding of any kind: the one that a breakdown may have cut short."""
-        return self.by_purse or self.last
+        last, by_purse = self.last, self.by_purse
+        if last is None or by_purse is None:
+            return last or by_purse
+        return last if _is_later(last, by_purse) else by_purse
 
     def half_fares(self, month: Month) -> int:
         """Half-fare boardings of a civil month."""
@@ -144,14 +151,13 @@ class Usage:
             used = _grown(used, effects.uses, 1)
         if effects.counts_cap:
             half_fare = _counted(half_fare, effects.month, 1)
-        last, before, by_purse = self.last, self.before, self.by_purse
+        last, before = self.last, self.before
+        by_purse, by_purse_before = self.by_purse, self.by_purse_before
         if boarding is not None and effects.personal:
             last, before = _two_newest(last, before, boarding)
-        elif boarding is not None and (by_purse is None or _is_later(boarding, by_purse)):
-            by_purse = boarding
-        if by_purse is not None and last is not None and _is_later(last, by_purse):
-            by_purse = None
-        return Usage(half_fare, used, self.returned, self.refunded, last, before, by_purse)
+        elif boarding is not None:
+            by_purse, by_purse_before = _two_newest(by_purse, by_purse_before, boarding)
+        return Usage(half_fare, used, self.returned, self.refunded, last, before, by_purse, by_purse_before)
 
     def annulled(self, effects: Effects) -> "Usage":
         """Usage after the annulment of a boarding: the pass and the place in the cap are given back."""
@@ -163,14 +169,20 @@ class Usage:
         return usage if effects.boarding is None else usage._forgetting(effects.boarding.boarding_id)
 
     def _forgetting(self, boarding_id: str) -> "Usage":
-        last, before, by_purse = self.last, self.before, self.by_purse
-        if before is not None and before.boarding_id == boarding_id:
-            before = None
-        if last is not None and last.boarding_id == boarding_id:
-            last, before = before, None
-        if by_purse is not None and by_purse.boarding_id == boarding_id:
-            by_purse = None
-        return replace(self, last=last, before=before, by_purse=by_purse)
+        last, before = _without(boarding_id, self.last, self.before)
+        by_purse, by_purse_before = _without(boarding_id, self.by_purse, self.by_purse_before)
+        return replace(self, last=last, before=before, by_purse=by_purse, by_purse_before=by_purse_before)
+
+
+def _without(
+    boarding_id: str, last: LastBoarding | None, before: LastBoarding | None
+) -> tuple[LastBoarding | None, LastBoarding | None]:
+    """Two boardings, the later one first, without one that is named."""
+    if last is not None and last.boarding_id == boarding_id:
+        return before, None
+    if before is not None and before.boarding_id == boarding_id:
+        return last, None
+    return last, before
 
 
 def _is_later(boarding: LastBoarding, other: LastBoarding) -> bool:

@@ -55,11 +55,15 @@ class UsageRecord(Packed, frozen=True):
     last: LastRecord | None = None
     before: LastRecord | None = None
     by_purse: LastRecord | None = None
+    by_purse_before: LastRecord | None = None
 
     @property
     def latest(self) -> LastRecord | None:
         """The latest boarding of any kind."""
-        return self.by_purse or self.last
+        last, by_purse = self.last, self.by_purse
+        if last is None or by_purse is None:
+            return last or by_purse
+        return last if _is_later(last, by_purse) else by_purse
 
     def half_fares(self, month: Month) -> int:
         """Half-fare boardings of a civil month."""
@@ -141,6 +145,7 @@ def pack_usage(usage: Usage) -> bytes:
             last_record(usage.last),
             last_record(usage.before),
             last_record(usage.by_purse),
+            last_record(usage.by_purse_before),
         )
     )
 
@@ -170,6 +175,7 @@ def usage_of(record: UsageRecord) -> Usage:
         last_of(record.last),
         last_of(record.before),
         last_of(record.by_purse),
+        last_of(record.by_purse_before),
     )
 
 
@@ -183,17 +189,25 @@ def after_ride(record: UsageRecord, month: int, own: OwnEffect, boarding: LastRe
         used = _one_more(used, own.uses)
     if own.counts_cap:
         half_fare = tuple([pair for pair in _one_more(half_fare, month) if pair[1] > 0][-MONTHS_KEPT:])
-    last, before, by_purse = record.last, record.before, record.by_purse
+    last, before = record.last, record.before
+    by_purse, by_purse_before = record.by_purse, record.by_purse_before
     if own.personal:
-        if last is None or _is_later(boarding, last):
-            last, before = boarding, last
-        elif before is None or _is_later(boarding, before):
-            before = boarding
-    elif by_purse is None or _is_later(boarding, by_purse):
-        by_purse = boarding
-    if by_purse is not None and last is not None and _is_later(last, by_purse):
-        by_purse = None
-    return UsageRecord(half_fare, used, record.returned, record.refunded, last, before, by_purse)
+        last, before = _two_newest(last, before, boarding)
+    else:
+        by_purse, by_purse_before = _two_newest(by_purse, by_purse_before, boarding)
+    return UsageRecord(
+        half_fare, used, record.returned, record.refunded, last, before, by_purse, by_purse_before
+    )
+
+
+def _two_newest(
+    last: LastRecord | None, before: LastRecord | None, boarding: LastRecord
+) -> tuple[LastRecord, LastRecord | None]:
+    if last is None or _is_later(boarding, last):
+        return boarding, last
+    if before is None or _is_later(boarding, before):
+        return last, boarding
+    return last, before
 
 
 def _one_more(counts: Counts, key: int) -> Counts:
