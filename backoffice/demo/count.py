@@ -229,7 +229,7 @@ class Count:
     def _by_right(self, account: Account, tap: PlannedTap, network: Network | None, at: datetime) -> Expected:
         day = at.astimezone(SAO_PAULO).date()
         refused = account.refusal_of_right(day)
-        if refused is None and self._too_soon(account, tap, at):
+        if refused is None and self.too_soon(account, tap, at):
             refused = "PASSBACK"
         if refused is not None:
             return Expected(refused)
@@ -265,7 +265,7 @@ class Count:
             return "STUDENT_CAP_REACHED"
         if account.used >= account.bought:
             return "NO_PASSES"
-        return "PASSBACK" if student and self._too_soon(account, tap, at) else None
+        return "PASSBACK" if student and self.too_soon(account, tap, at) else None
 
     @staticmethod
     def purse_of(rider: Rider) -> str | None:
@@ -277,7 +277,8 @@ class Count:
         return f"{rider.product.value}/{rider.line.network.value}"
 
     @staticmethod
-    def _too_soon(account: Account, tap: PlannedTap, at: datetime) -> bool:
+    def too_soon(account: Account, tap: PlannedTap, at: datetime) -> bool:
+        """Whether the holder has just ridden by a personal right in this vehicle."""
         if not account.personal:
             return False
         last_at, vehicle = max(account.personal.values())
@@ -287,9 +288,14 @@ class Count:
 
     def consume(self, tap: PlannedTap, boarding_id: UUID, dated_at: datetime, expected: Expected) -> None:
         """An accepted boarding, or one that was let through: the pass and the place in the cap are gone."""
-        if tap.rider is None:
-            return
-        account = self.accounts[tap.rider.number]
+        if tap.rider is not None:
+            self.spend(self.accounts[tap.rider.number], tap, boarding_id, dated_at, expected)
+
+    @staticmethod
+    def spend(
+        account: Account, tap: PlannedTap, boarding_id: UUID, dated_at: datetime, expected: Expected
+    ) -> None:
+        """What a ride takes from an account."""
         if expected.consumes:
             account.used += 1
             account.half_fares += expected.ride_class == "HALF"

@@ -1,6 +1,7 @@
 """The side of a device: what it numbers, journals, chains, signs, posts and uploads.
 
-It is the least that design and protocol ask of a validator on a bus; the agent that runs on the bus comes later.
+It is the least that design and protocol ask of a validator on a bus that has network, with a driver who may hold or let
+through as he likes; without network the agent of this project takes its place (`bus_agent`).
 Every entry is written to the journal's file before it is posted, the same bytes go to both boarding routes, and an
 entry is forgotten only when the service has said that it is durable.
 """
@@ -66,6 +67,8 @@ class JournalFile:
         self.last_seq = 0
         self.held: list[Entry] = []
         """Entries that are not durable yet, in order."""
+        self.before_held = Entry(0, b"", self._head)
+        """The last entry that is durable: number and head."""
 
     def append(self, exact: bytes) -> Entry:
         """Write an entry down; it has the next number in it."""
@@ -85,6 +88,7 @@ class JournalFile:
     def forget_through(self, durable_seq: int) -> None:
         """Drop from memory what is durable; the file keeps it."""
         if self.held and self.held[0].seq <= durable_seq:
+            self.before_held = [entry for entry in self.held if entry.seq <= durable_seq][-1]
             self.held = [entry for entry in self.held if entry.seq > durable_seq]
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ DemonstrationFailed     base; the message says what happened and where to look
 +-- NotPublished        what was registered did not reach Redis in time
 +-- NotDurable          what devices uploaded did not become durable in time
 +-- DeviceRefused       the service refused a batch whole
++-- AgentFailed         the agent of a bus without network did not fetch its list, or was not allowed to upload
 +-- NoLines             a feed gives no line with an operator
 """
 
@@ -27,6 +28,10 @@ class NotDurable(DemonstrationFailed):
 
 class DeviceRefused(DemonstrationFailed):
     """The service refused a request that it must accept; the demonstration has found a fault."""
+
+
+class AgentFailed(DemonstrationFailed):
+    """The agent of a bus without network did not get its list, broke its chain, or could not upload."""
 
 
 class NoLines(DemonstrationFailed):

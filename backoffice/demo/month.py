@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from typing import Protocol
 
+from backoffice.demo.bus_agent import BusAgent
 from backoffice.demo.city_plan import Calendar, CityPlan
 from backoffice.demo.clock import DemoClock
 from backoffice.demo.count import Count
+from backoffice.demo.device import DeviceIdentity
 from backoffice.demo.failure import NotDurable
 from backoffice.demo.month_plan import MonthPlan, slot_end, slot_of
 from backoffice.demo.offline import OfflineList
@@ -18,6 +21,16 @@ from validator.domain.service_time import SAO_PAULO
 _UPLOAD_SLOTS = frozenset({28, 29})
 """From two to three: the end of the early shift, when devices upload and sign their heads; and once at night."""
 _DURABLE_POLL_S = 0.25
+
+
+class Lists(Protocol):
+    """Where buses without network have their lists from."""
+
+    def build(self) -> None:
+        """Build and sign the list as of now."""
+
+    def agent(self, identity: DeviceIdentity) -> BusAgent:
+        """An agent that has fetched the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +53,7 @@ class MonthPlayer:
         buses: dict[str, Bus],
         count: Count,
         clock: DemoClock,
+        lists: Lists,
     ) -> None:
         self._city = city
         self._calendar = calendar
@@ -48,6 +62,7 @@ class MonthPlayer:
         self._buses = buses
         self._count = count
         self._clock = clock
+        self._lists = lists
         self._outages: list[Outage] = []
         self._events: list[DeskEvent] = []
 
@@ -96,7 +111,8 @@ class MonthPlayer:
     async def _play_day(self, day: date) -> None:
         self._player.offline_list = None
         await self._until(self._at(day, 4))
-        self._player.offline_list = OfflineList(self._count, self._city, day)
+        self._player.offline_list = OfflineList(self._count, self._city, self._clock.now())
+        await self._fetch_lists(day)
         slots = self._plan.day(day)
         if day == self._calendar.theft:
             slots += self._plan.thefts(day)
@@ -109,6 +125,20 @@ class MonthPlayer:
         await self._until(self._at(day, 23))
         await self._upload()
 
+    async def _fetch_lists(self, day: date) -> None:
+        """The night's list is built and signed; the agents of buses that will be without network today fetch it."""
+        begin, end = self._at(day, 0), self._at(day, 23)
+        leaving = {o.device_id for o in self._outages if o.offline and begin <= o.begin <= end}
+        if day == self._calendar.theft:
+            leaving.add(self._city.vehicles[-1].device_id)
+        if leaving:
+            await asyncio.to_thread(self._lists.build)
+        for device_id in sorted(leaving):
+            bus = self._buses[device_id]
+            self._player.part(bus)
+            bus.agent = await asyncio.to_thread(self._lists.agent, bus.device.identity)
+            bus.listed = OfflineList(self._count, self._city, self._clock.now())
+
     async def _until(self, instant: datetime) -> None:
         """Move the clock on, through the desk's events and the ends of outages on the way."""
         while self._events and self._events[0].at <= instant:
@@ -119,7 +149,7 @@ class MonthPlayer:
         self._clock.set(max(self._clock.now(), instant))
         ended = self._set_outages(instant)
         if ended:
-            await self._player.upload([bus for bus in ended if bus.device.journal.held])
+            await self._player.upload([bus for bus in ended if bus.owes])
 
     def _set_outages(self, instant: datetime) -> list[Bus]:
         """What is broken at an instant; the buses whose network has come back."""
@@ -135,7 +165,7 @@ class MonthPlayer:
 
     async def _upload(self, *, every: bool = False) -> None:
         """Let all devices with network upload; a stolen one only where `every` is asked for."""
-        buses = [bus for bus in self._buses.values() if bus.device.journal.held]
+        buses = [bus for bus in self._buses.values() if bus.owes]
         await self._player.upload([bus for bus in buses if not bus.offline or (every and bus.revoked)])
 
     @staticmethod

@@ -1,76 +1,69 @@
-"""What a device decides by itself: a list of last night, the city's key, and the fares.
+"""What a bus without network must decide: the signed list of a night, worked out apart from the product.
 
-Real devices fetch and verify the signed list of `/v1/sync` (`validator/onboard`); the simulated ones of the
-demonstration are handed what it would say at midnight, worked out apart from the product, so that a difference shows.
+The agent (`bus_agent`) decides by the real list and the real law; this count knows what the demonstration has sold and
+registered until that night, and what the bus has let in since. Where the two differ, the demonstration fails.
 """
 
-from dataclasses import dataclass
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
+from uuid import UUID
 
 from backoffice.demo.city_plan import CityPlan
 from backoffice.demo.count import CAP, Account, Count, Expected
 from backoffice.demo.month_plan import Mishap, PlannedTap, network_of
-from validator.domain.vocabulary import Category, MediumKind, Network, Product
+from validator.domain.service_time import SAO_PAULO
+from validator.domain.vocabulary import MediumKind, Network, Product
 
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A holder on the list: the class and the purse to let through on, and the only network where they are valid."""
-
-    ride_class: str
-    category: Category
-    purse: str | None = None
-    network: Network | None = None
+PASSES_WAIT_AFTER = timedelta(hours=72)
+"""How old a list may be for a pass to be spent by it; rights never wait (`offline_policy.toml`)."""
 
 
 class OfflineList:
-    """The list of one day, as it stood at midnight."""
+    """The list as it stood at an instant, with the rides that the bus has let in by it."""
 
-    def __init__(self, count: Count, city: CityPlan, day: date) -> None:
+    def __init__(self, count: Count, city: CityPlan, issued_at: datetime) -> None:
         self._city = city
         self._count = count
-        self._free = all(city.fare(network, day) == 0 for network in Network)
-        self._issues = {number: account.issues for number, account in count.accounts.items()}
-        self._listed = {
-            number: listed
+        self._issued_at = issued_at
+        self._accounts = {
+            number: replace(account, lots=list(account.lots), personal={})
             for number, account in count.accounts.items()
-            if (listed := _listed(account, day)) is not None
         }
-        self._blocked = {number for number, account in count.accounts.items() if account.blocked}
 
     def decide(self, tap: PlannedTap, at: datetime) -> Expected | None:
         """What to let a rider through on; None to hold the rider."""
+        day = at.astimezone(SAO_PAULO).date()
         if tap.kind is not MediumKind.CARD:
             expected = self._count.expect(tap, at)
             return expected if expected.accepted else None
         assert tap.rider is not None
-        number = tap.rider.number
-        old = tap.mishap is Mishap.FIRST_VIA and self._issues[number] > 1
-        if tap.mishap is Mishap.FORGED or old or number in self._blocked:
+        account = self._accounts[tap.rider.number]
+        old = tap.mishap is Mishap.FIRST_VIA and account.issues > 1
+        if tap.mishap is Mishap.FORGED or old or account.blocked:
             return None
-        if self._free:
+        if all(self._city.fare(network, day) == 0 for network in Network):
             return self._count.expect(tap, at)
-        listed = self._listed.get(number)
-        network = network_of(self._city, tap.line)
-        if listed is None or (listed.network is not None and listed.network is not network):
-            return None
-        return Expected(
-            "OK", listed.ride_class, listed.purse, category=listed.category, consumes=listed.purse is not None
-        )
+        rider = tap.rider
+        if rider.product is None or rider.product is Product.STUDENT:
+            if account.refusal_of_right(day) is not None or self._count.too_soon(account, tap, at):
+                return None
+            if rider.product is None:
+                return Expected("OK", "FREE", category=rider.category)
+        return self._by_pass(account, network_of(self._city, tap.line), at)
 
+    def _by_pass(self, account: Account, network: Network | None, at: datetime) -> Expected | None:
+        rider = account.rider
+        student = rider.product is Product.STUDENT
+        if network is not (Network.URBAN if student else rider.line.network):
+            return None
+        if account.used >= account.bought or at - self._issued_at > PASSES_WAIT_AFTER:
+            return None
+        if student and account.half_fares >= CAP:
+            return None
+        ride_class = "HALF" if student else "PURSE"
+        return Expected("OK", ride_class, Count.purse_of(rider), category=rider.category, consumes=True)
 
-def _listed(account: Account, day: date) -> Listed | None:
-    rider = account.rider
-    if rider.product is not Product.PREPAID and rider.product is not Product.VT:
-        if account.refusal_of_right(day) is not None:
-            return None
-        if rider.product is None:
-            return Listed("FREE", rider.category)
-    if account.used >= account.bought:
-        return None
-    purse = Count.purse_of(rider)
-    if rider.product is Product.STUDENT:
-        if account.half_fares >= CAP:
-            return None
-        return Listed("HALF", rider.category, purse, Network.URBAN)
-    return Listed("PURSE", rider.category, purse, rider.line.network)
+    def let_in(self, tap: PlannedTap, boarding_id: UUID, at: datetime, released: Expected) -> None:
+        """The bus has let a rider in; the list does not know it, the bus does."""
+        if tap.rider is not None:
+            self._count.spend(self._accounts[tap.rider.number], tap, boarding_id, at, released)

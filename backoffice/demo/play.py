@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from backoffice.demo.bus_agent import BusAgent
 from backoffice.demo.clock import DemoClock
 from backoffice.demo.count import Count, Expected, Ride
 from backoffice.demo.device import Device, Entry, LinkDown, read_answer
@@ -67,6 +68,15 @@ class Bus:
     offline: bool = False
     revoked: bool = False
     pending: list[_Pending] = field(default_factory=list)
+    agent: BusAgent | None = None
+    """Drives while there is no network; it has fetched the list of the night."""
+    listed: OfflineList | None = None
+    """What the list of the agent must make it decide."""
+
+    @property
+    def owes(self) -> bool:
+        """Whether the service lacks entries of its journal."""
+        return bool(self.device.journal.held) or (self.agent is not None and self.agent.drives)
 
 
 class Player:
@@ -108,7 +118,19 @@ class Player:
 
     async def _upload(self, bus: Bus, *, closing: bool) -> None:
         async with self._few:
-            await bus.device.upload(closing=closing)
+            if bus.agent is not None and bus.agent.drives:
+                await asyncio.to_thread(bus.agent.upload, self._clock.now())
+                bus.agent.hand_back(bus.device.journal)
+                self.part(bus)
+            if closing or bus.owes:
+                await bus.device.upload(closing=closing)
+
+    @staticmethod
+    def part(bus: Bus) -> None:
+        """The agent of a bus has done what it was there for."""
+        if bus.agent is not None:
+            bus.agent.close()
+        bus.agent = bus.listed = None
 
     async def _play_bus(self, bus: Bus, taps: list[PlannedTap]) -> None:
         for tap in taps:
@@ -223,22 +245,33 @@ class Player:
     # Without an answer
 
     async def _alone(self, bus: Bus, tap: PlannedTap) -> None:
-        boarding_id = bus.device.new_boarding_id(tap.at)
-        entry = bus.device.journal_tap(self._fields(tap, boarding_id), tap.at)
+        """The agent decides, and journals tap and release; it must decide what its list says."""
+        device, agent, listed = bus.device, bus.agent, bus.listed
+        assert agent is not None
+        assert listed is not None
+        if not agent.drives:
+            agent.take_over(device.journal)
+        boarding_id = device.new_boarding_id(tap.at)
+        shown = await asyncio.to_thread(agent.tap, self._fields(tap, boarding_id), tap.at, device.skew)
         self.happened.offline += 1
-        if bus.revoked:
-            answer = await bus.device.post_tap_again(entry)
-            if answer.status != 401:
-                self._differ(f"stolen device: {answer.status} {answer.body.decode()}")
-        self._decide_alone(bus, tap, boarding_id, None)
+        believed = tap.at + max(device.skew, timedelta(0))  # a clock before the list's issue is not believed
+        expected = listed.decide(tap, believed)
+        if (shown.released, shown.ride_class) != (expected is not None, expected and expected.ride_class):
+            self._differ(f"{tap.at} {device.identity.device_id} sem rede: {shown}, esperado {expected}")
+        if expected is not None:
+            listed.let_in(tap, boarding_id, believed, expected)
+        assert shown.device_seq is not None
+        order = (tap.at, device.identity.device_id, shown.device_seq)
+        self._rode(bus, tap, boarding_id, order, expected, undated=bool(device.skew))
+        if not device.skew and not bus.revoked:
+            bus.pending.append(_Pending(tap, boarding_id, tap.at, None, expected))
 
     def _decide_alone(self, bus: Bus, tap: PlannedTap, boarding_id: UUID, answered: Expected | None) -> None:
-        """Let the rider through, or hold, by the list of last night, and journal it."""
+        """No answer came in time: let the rider through, or hold, by the list of last night, and journal it."""
         device = bus.device
         assert self.offline_list is not None
         listed = self.offline_list.decide(tap, tap.at)
-        undated = bus.offline and bool(device.skew)
-        dated_at = self._clock.now() if device.skew and not bus.offline else tap.at
+        dated_at = self._clock.now() if device.skew else tap.at
         entry = device.journal_release(
             boarding_id,
             released=listed is not None,
@@ -246,21 +279,36 @@ class Player:
             purse=None if listed is None else listed.purse,
             online=False,
         )
-        if listed is not None:
-            ride = Ride(
+        order = (dated_at, device.identity.device_id, entry.seq - 1)
+        self._rode(bus, tap, boarding_id, order, listed)
+        bus.pending.append(_Pending(tap, boarding_id, dated_at, answered, listed))
+
+    def _rode(
+        self,
+        bus: Bus,
+        tap: PlannedTap,
+        boarding_id: UUID,
+        order: tuple[datetime, str, int],
+        released: Expected | None,
+        *,
+        undated: bool = False,
+    ) -> None:
+        """Count a ride that a bus decided by itself; None was held."""
+        if released is None:
+            return
+        self._count.add_ride(
+            Ride(
                 boarding_id,
-                (dated_at, device.identity.device_id, entry.seq - 1),
+                order,
                 tap,
                 bus.operator,
-                listed.ride_class or "",
+                released.ride_class or "",
                 undated=undated,
                 from_revoked=bus.revoked,
             )
-            self._count.add_ride(ride)
-            self.happened.undated += undated
-            self.happened.from_revoked += bus.revoked
-        if not undated and not bus.revoked:
-            bus.pending.append(_Pending(tap, boarding_id, dated_at, answered, listed))
+        )
+        self.happened.undated += undated
+        self.happened.from_revoked += bus.revoked
 
     def _settle(self, bus: Bus, pending: _Pending) -> None:
         """The service knows now what the device did: facts win over what it had answered."""

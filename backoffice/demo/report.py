@@ -64,7 +64,7 @@ def say_month(console: Console, happened: Happened, tallies: Sequence[Tally]) ->
         ("  respondidos: aceitos", accepted),
         ("  respondidos: recusados", refused),
         *((f"    {_reason(name)}", count) for name, count in happened.answers.most_common()),
-        ("  sem rede, decididos pelo validador", happened.offline),
+        ("  sem rede, decididos pelo agente com a lista assinada", happened.offline),
         ("Entre eles:", None),
         *((f"  {text}", happened.mishaps[mishap]) for mishap, text in _MISHAPS.items()),
         ("  com identificador já usado (409)", happened.conflicts),

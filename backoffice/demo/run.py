@@ -20,6 +20,7 @@ from backoffice.demo.founding import Founder, at_hour
 from backoffice.demo.http_link import Link
 from backoffice.demo.interrupts import Interrupts
 from backoffice.demo.lines import demonstrated_city
+from backoffice.demo.lists import SignedLists
 from backoffice.demo.month import MonthPlayer
 from backoffice.demo.month_plan import MonthPlan
 from backoffice.demo.outages import plan_outages
@@ -167,7 +168,16 @@ class Acts:
             lambda rider: forged(rider.tokens[-1], seed),
             lambda heard: progress.advance(taps, heard),
         )
-        month = MonthPlayer(city, self._calendar, plan, player, buses, count, self._stage.clock)
+        month = MonthPlayer(
+            city,
+            self._calendar,
+            plan,
+            player,
+            buses,
+            count,
+            self._stage.clock,
+            SignedLists(self._stage, seed),
+        )
         stolen = city.vehicles[-1].device_id
         outages = plan_outages(city, self._calendar, stolen, random.Random(f"catraca-demo-outages {seed}"))
         events = desk.events(plan, buses[stolen])
@@ -186,6 +196,7 @@ class Acts:
             uvloop.run(whole())
         finally:
             for bus in buses.values():
+                player.part(bus)
                 bus.device.close()
         progress.update(taps, total=player.happened.taps, completed=player.happened.taps)
         return player.happened, buses

@@ -2,15 +2,18 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import time
 import urllib.request
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.demonstration import COMMAND, Ended, demonstrate, demonstrating, marked
+from validator.onboard.journal import Journal
 
 SMALL = ("--holders", "120", "--seed", "7")
 
@@ -33,6 +36,27 @@ def test_it_writes_a_claim_for_each_operator_whose_lines_sum_to_its_total(on_sql
     assert sorted(claim["operator"]["code"] for claim in claims) == ["araucaria", "pinhao"]
     for claim in claims:
         assert claim["totals"]["total_cents"] == sum(line["total_cents"] for line in claim["lines"]) > 0
+
+
+def test_a_bus_without_network_is_driven_by_the_agent_on_the_signed_list_of_the_night(on_sqlite: Ended):
+    versions, modes = set(), []
+    for path in (on_sqlite.folder / "devices").glob("*/journal.sqlite"):
+        with closing(sqlite3.connect(path)) as journal:
+            modes += [
+                (json.loads(exact)["mode"], json.loads(exact).get("list_version"))
+                for (exact,) in journal.execute("SELECT exact FROM entries WHERE kind = 'release'")
+            ]
+        with closing(sqlite3.connect(path.with_name("city.sqlite"))) as city:
+            versions.add(int(city.execute("SELECT value FROM facts WHERE name = 'version'").fetchone()[0]))
+        checked = Journal(path)
+        try:
+            assert checked.check(1) >= 0
+        finally:
+            checked.close()
+
+    alone = {version for mode, version in modes if mode == "offline" and version is not None}
+    assert len(alone) > 5
+    assert alone <= versions
 
 
 def test_no_name_and_no_cpf_leaves_in_a_claim(on_sqlite: Ended):
