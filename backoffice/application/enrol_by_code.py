@@ -19,7 +19,7 @@ from backoffice.application.changes import log
 from backoffice.application.errors import Conflict, Forbidden, Invalid, NotFound
 from backoffice.application.issue_cards import signing_key
 from backoffice.application.ports import CardSigner, Chance
-from backoffice.application.register_devices import enrol_device, reinstall_device
+from backoffice.application.register_devices import enrol_device, reinstall_device, vehicle_of
 from backoffice.application.register_fields import code_of
 from backoffice.application.register_fleet import operator_of
 from backoffice.application.staff import Administrator, as_administrator, hash_token, staff_by_login
@@ -200,7 +200,7 @@ def _answer(
         use.epoch,
         f"{row.device_id}.{secret}",
         operator.code,
-        row.vehicle,
+        vehicle_of(session, row.device_id, at),
         [
             CityKeyMessage(key.key_id, key.public_key.hex())
             for key in keys

@@ -136,6 +136,16 @@ def assign_device(
     log(session, by, "device.assign", ("device", device_id), at, f"vehicle={vehicle}")
 
 
+def vehicle_of(session: Session, device_id: str, at: datetime) -> str | None:
+    """The vehicle that a device hangs in at an instant; None where it hangs in none."""
+    return session.scalar(
+        select(DeviceAssignmentRow.vehicle)
+        .where(DeviceAssignmentRow.device_id == device_id, DeviceAssignmentRow.from_at <= at)
+        .order_by(DeviceAssignmentRow.from_at.desc(), DeviceAssignmentRow.id.desc())
+        .limit(1)
+    )
+
+
 def revoke_device(
     session: WriteSession,
     by: Administrator,

@@ -100,6 +100,14 @@ def test_an_installed_device_gets_the_next_epoch_and_another_token(city: Registe
         install(city, old)
 
 
+def test_an_installed_device_is_told_the_vehicle_that_it_hangs_in(city: RegisterCity):
+    """The code for it names none: only a new device is hung into a vehicle by its code."""
+    first = install(city, message(code_for(city, vehicle="1201").code))
+    second = install(city, message(code_for(city, operator=None).code, OTHER_KEY))
+
+    assert (first.vehicle, second.vehicle) == ("1201", "1201")
+
+
 @pytest.mark.parametrize("spoiled", ["key", "signature", "code"])
 def test_who_does_not_hold_the_key_is_refused(city: RegisterCity, spoiled: str):
     sent = message(code_for(city).code)
