@@ -110,7 +110,10 @@ def _spellings(kit: Kit) -> None:
         _, entry = kit.write_tap(**changes)
         came = kit.board(entry.exact)
         kit.report.holds(2, name, "200", came, came.status == 200)
-    fields = kit.tap()
-    spaced = json.dumps(fields, indent=None, separators=(", ", ": ")).replace("Z", "\\u005a")
-    came = kit.board(kit.device.write(spaced).exact)
-    kit.report.holds(2, "JSON com espaços", "200", came, came.status == 200)
+    for name, field in (
+        ("JSON com espaços", '"line"'),
+        ("uma letra de um campo escrita como \\u", '"\\u006cine"'),
+    ):
+        text = json.dumps(kit.tap(), separators=(", ", ": ")).replace('"line"', field)
+        came = kit.board(kit.device.write(text).exact)
+        kit.report.holds(2, name, "200", came, came.status == 200)
