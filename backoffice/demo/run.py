@@ -69,8 +69,8 @@ def run_demonstration(options: Options, settings: Settings, console: Console) ->
         acts = Acts(options, calendar, stage, console)
         agreed = acts.play()
         if options.stay:
-            say_address(console, stage, acts.founder.staff.token)
             try:
+                say_address(console, stage, acts.founder.staff.token)
                 stage.processes.wait()
             except KeyboardInterrupt:
                 console.print("\nEncerrando ...")
