@@ -6,7 +6,7 @@ the rider: the device could not know more than its list, and a rider whose right
 as well. What is learnt later is a cut, made by a person.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -86,7 +86,7 @@ def judgement_of(
     row: JournalRow,
     holder: HolderAsRecorded | None,
     register: MonthRegister,
-    cited: Mapping[str, Cited | None],
+    cited: Mapping[str, Cited],
     place: Place | None = None,
 ) -> Judgement:
     """What a boarding of the journal is to be rated as."""
@@ -214,7 +214,7 @@ def _medium_of(medium: str | None, keyed: str | None, tendered_cents: int | None
 
 
 def _continued(
-    row: JournalRow, continues: str, register: MonthRegister, cited: Mapping[str, Cited | None]
+    row: JournalRow, continues: str, register: MonthRegister, cited: Mapping[str, Cited]
 ) -> Continued | None:
     """The boarding that a breakdown cut short: one its holder rode, on a vehicle declared broken since."""
     before = cited.get(continues)
@@ -227,15 +227,13 @@ def _continued(
     return Continued(before.dated_at, before.vehicle, Category(before.category))
 
 
-def never_rode(rows: Iterable[JournalRow], register: MonthRegister) -> list[str]:
-    """Boardings that their device held or annulled, or that a revoked one sent: no ride goes on from them."""
-    return [
-        row.boarding_id
-        for row in rows
-        if row.released is False
+def is_no_ride(row: JournalRow, register: MonthRegister) -> bool:
+    """Whether its device held or annulled a boarding, or a revoked one sent it: no ride goes on from it."""
+    return (
+        row.released is False
         or (row.annulment_seq is not None and _is_annulled(row, register))
         or _doubt_of_device(row, register) is not None
-    ]
+    )
 
 
 def _is_annulled(row: JournalRow, register: MonthRegister) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from sqlalchemy.orm import Session
 
 from backoffice.application.holder_state import HolderRows, holder_ids_of, holders_as_recorded
-from backoffice.application.month_judgement import HolderAsRecorded, Judgement, judgement_of, never_rode
+from backoffice.application.month_judgement import HolderAsRecorded, Judgement, is_no_ride, judgement_of
 from backoffice.application.month_places import (
     FrozenRides,
     frozen_of_nobody,
@@ -148,22 +148,35 @@ class MonthRating:
 
     def _of_holders(self, read: _HoldersRead) -> RatedPage:
         page = RatedPage([], {}, sum(map(len, read.boardings.values())))
+        cited = self._ridden(read)
         for hot_id, boardings in read.boardings.items():
             rows = read.recorded.get(read.ids.get(hot_id, 0))
             holder = None if rows is None else HolderAsRecorded(rows, self.register.city.book)
             opening = read.openings.get(hot_id, Usage())
             before = read.frozen.get(hot_id, FrozenRides())
             start = self.reversals.given_back(hot_id, opening)
-            usage = self._one_holder(holder, boardings, read.cited, start, before, page.rides)
+            usage = self._one_holder(holder, boardings, cited, start, before, page.rides)
             if usage != opening:
                 page.end_states[hot_id] = usage
         return page
+
+    def _ridden(self, read: _HoldersRead) -> dict[str, Cited]:
+        """What is cited, less what this month shows to have been no ride."""
+        if not read.cited:
+            return read.cited
+        none = {
+            row.boarding_id
+            for rows in read.boardings.values()
+            for row in rows
+            if row.boarding_id in read.cited and is_no_ride(row, self.register)
+        }
+        return {boarding: one for boarding, one in read.cited.items() if boarding not in none}
 
     def _one_holder(
         self,
         holder: HolderAsRecorded | None,
         rows: list[JournalRow],
-        cited: Mapping[str, Cited | None],
+        cited: Mapping[str, Cited],
         opening: Usage,
         frozen: FrozenRides,
         found: list[MonthRide],
@@ -172,8 +185,6 @@ class MonthRating:
         if not left:
             return opening
         places = frozen.places
-        if cited:
-            cited = {**cited, **dict.fromkeys(never_rode(rows, self.register))}
         judged = {
             row.boarding_id: (
                 row,

@@ -4,14 +4,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import Protocol
 
-from backoffice.demo.bus_agent import BusAgent
 from backoffice.demo.city_plan import Calendar, CityPlan
 from backoffice.demo.clock import DemoClock
 from backoffice.demo.count import Count
-from backoffice.demo.device import DeviceIdentity
 from backoffice.demo.failure import NotDurable
+from backoffice.demo.lists import SignedLists
 from backoffice.demo.month_plan import MonthPlan, slot_end, slot_of
 from backoffice.demo.offline import OfflineList
 from backoffice.demo.outages import Outage
@@ -21,16 +19,6 @@ from validator.domain.service_time import SAO_PAULO
 _UPLOAD_SLOTS = frozenset({28, 29})
 """From two to three: the end of the early shift, when devices upload and sign their heads; and once at night."""
 _DURABLE_POLL_S = 0.25
-
-
-class Lists(Protocol):
-    """Where buses without network have their lists from."""
-
-    def build(self) -> None:
-        """Build and sign the list as of now."""
-
-    def agent(self, identity: DeviceIdentity) -> BusAgent:
-        """An agent that has fetched the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +41,7 @@ class MonthPlayer:
         buses: dict[str, Bus],
         count: Count,
         clock: DemoClock,
-        lists: Lists,
+        lists: SignedLists,
     ) -> None:
         self._city = city
         self._calendar = calendar

@@ -28,10 +28,10 @@ end
 
 -- Usage and commit_no, by key, written together at the end: one call costs less than hundreds. Once an entry is in
 -- the journal Redis refuses this script nothing more for want of memory.
-local last, order = {}, {}
+local writes, place = {}, {}
 local function set_at_end(key, value)
-  if last[key] == nil then order[#order + 1] = key end
-  last[key] = value
+  local at = place[key] or #writes + 1
+  place[key], writes[at], writes[at + 1] = at, key, value
 end
 
 local function write(i, s, seen, usage, seen_was)
@@ -82,11 +82,5 @@ for s = 1, shards do
   end
   out[items + s] = now[KEYS[(s - 1) * 4 + 1]]
 end
-if #order > 0 then
-  local writes = {}
-  for i, key in ipairs(order) do
-    writes[i * 2 - 1], writes[i * 2] = key, last[key]
-  end
-  redis.call('MSET', unpack(writes))
-end
+if #writes > 0 then redis.call('MSET', unpack(writes)) end
 return out

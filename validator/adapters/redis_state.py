@@ -164,8 +164,8 @@ class RedisState:
 
     def _refuse(self, refused: EvictionPolicyRefused) -> None:
         """Drop the lanes; they connect again and look for themselves until the policy is good."""
-        if any(lane.ready for lane in self._lanes):
+        ready = [lane for lane in self._lanes if lane.ready]
+        if ready:
             _log.error("eviction_policy_refused", why=str(refused))
-        for lane in self._lanes:
-            if lane.ready:
-                lane.drop(str(refused))
+        for lane in ready:
+            lane.drop(str(refused))

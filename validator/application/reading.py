@@ -138,9 +138,7 @@ def read_batch(raw: bytes) -> BatchMessage:
     """
     message = _decode(_batch, raw)
     entries: bytes = _decode(_envelope, raw).entries
-    refuse_double_keys(
-        raw.replace(entries, b"[]", 1)
-    )  # texts have no keys, and are nearly all there is to read
+    refuse_double_keys(raw.replace(entries, b"[]", 1))  # texts have no keys, and are nearly all of it
     for name in ("head", "signature"):
         if re.fullmatch(r"[0-9a-f]+", getattr(message, name)) is None:
             raise Malformed(
@@ -150,7 +148,11 @@ def read_batch(raw: bytes) -> BatchMessage:
 
 
 def read_entry(text: str, raw: bytes) -> TapMessage | ReleaseMessage | AnnulMessage:
-    """Read one entry of a batch, and its bytes; its kind shows by the field that only this kind has.
+    """Read one entry of a batch; its kind shows by the field that only this kind has.
+
+    Args:
+        text: The entry.
+        raw: The same as bytes, which whoever asks has made for its digest.
 
     Raises:
         Malformed: it is none of the three, or breaks its form.

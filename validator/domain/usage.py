@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, Self, TypeVar
 
 from validator.domain.service_time import Month
 from validator.domain.vocabulary import Category
@@ -37,6 +37,17 @@ class Remembered(Protocol):
     def category(self) -> Category:
         """What the rider travelled as."""
         ...
+
+
+class InOrder(Protocol):
+    """A boarding that knows which of two is the later one."""
+
+    def is_later_than(self, other: Self) -> bool:
+        """By instant, and by id where two have the same."""
+        ...
+
+
+B = TypeVar("B", bound=InOrder)
 
 
 class Consumed(Protocol):
@@ -73,6 +84,12 @@ class LastBoarding:
     occurred_at: datetime
     vehicle: str
     category: Category
+
+    def is_later_than(self, other: "LastBoarding") -> bool:
+        """By instant, and by id where two have the same."""
+        if self.occurred_at != other.occurred_at:
+            return self.occurred_at > other.occurred_at
+        return self.boarding_id > other.boarding_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +140,7 @@ class Usage:
     @property
     def latest(self) -> LastBoarding | None:
         """The holder's latest boarding of any kind: the one that a breakdown may have cut short."""
-        last, by_purse = self.last, self.by_purse
-        if last is None or by_purse is None:
-            return last or by_purse
-        return last if _is_later(last, by_purse) else by_purse
+        return later_of(self.last, self.by_purse)
 
     def half_fares(self, month: Month) -> int:
         """Half-fare boardings of a civil month."""
@@ -154,9 +168,9 @@ class Usage:
         last, before = self.last, self.before
         by_purse, by_purse_before = self.by_purse, self.by_purse_before
         if boarding is not None and effects.personal:
-            last, before = _two_newest(last, before, boarding)
+            last, before = two_newest(last, before, boarding)
         elif boarding is not None:
-            by_purse, by_purse_before = _two_newest(by_purse, by_purse_before, boarding)
+            by_purse, by_purse_before = two_newest(by_purse, by_purse_before, boarding)
         return Usage(half_fare, used, self.returned, self.refunded, last, before, by_purse, by_purse_before)
 
     def annulled(self, effects: Effects) -> "Usage":
@@ -185,20 +199,18 @@ def _without(
     return last, before
 
 
-def _is_later(boarding: LastBoarding, other: LastBoarding) -> bool:
-    """Order of boardings: by instant, and by id where two have the same."""
-    if boarding.occurred_at != other.occurred_at:
-        return boarding.occurred_at > other.occurred_at
-    return boarding.boarding_id > other.boarding_id
+def later_of(one: B | None, other: B | None) -> B | None:
+    """The later of two boardings, of which either may be missing."""
+    if one is None or other is None:
+        return one or other
+    return one if one.is_later_than(other) else other
 
 
-def _two_newest(
-    last: LastBoarding | None, before: LastBoarding | None, boarding: LastBoarding
-) -> tuple[LastBoarding, LastBoarding | None]:
+def two_newest(last: B | None, before: B | None, boarding: B) -> tuple[B, B | None]:
     """The two latest of three; `last` is later than `before`."""
-    if last is None or _is_later(boarding, last):
+    if last is None or boarding.is_later_than(last):
         return boarding, last
-    if before is None or _is_later(boarding, before):
+    if before is None or boarding.is_later_than(before):
         return last, boarding
     return last, before
 

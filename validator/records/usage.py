@@ -8,7 +8,15 @@ from typing import Any
 import msgspec
 
 from validator.domain.service_time import Month, civil_date
-from validator.domain.usage import MONTHS_KEPT, Effects, LastBoarding, Remembered, Usage
+from validator.domain.usage import (
+    MONTHS_KEPT,
+    Effects,
+    LastBoarding,
+    Remembered,
+    Usage,
+    later_of,
+    two_newest,
+)
 from validator.domain.vocabulary import Category
 from validator.records.codes import CATEGORIES, CATEGORY_CODE, PURSE_CODE, PURSES
 from validator.records.packing import Packed, from_micros, pack, to_micros, unpack
@@ -37,6 +45,12 @@ class LastRecord(Packed, frozen=True):
         """What the rider travelled as."""
         return CATEGORIES[self.category_code]
 
+    def is_later_than(self, other: "LastRecord") -> bool:
+        """By instant, and by id where two have the same."""
+        if self.occurred_micros != other.occurred_micros:
+            return self.occurred_micros > other.occurred_micros
+        return self.boarding > other.boarding
+
 
 Counts = tuple[tuple[int, int], ...]
 
@@ -60,10 +74,7 @@ class UsageRecord(Packed, frozen=True):
     @property
     def latest(self) -> LastRecord | None:
         """The latest boarding of any kind."""
-        last, by_purse = self.last, self.by_purse
-        if last is None or by_purse is None:
-            return last or by_purse
-        return last if _is_later(last, by_purse) else by_purse
+        return later_of(self.last, self.by_purse)
 
     def half_fares(self, month: Month) -> int:
         """Half-fare boardings of a civil month."""
@@ -192,22 +203,12 @@ def after_ride(record: UsageRecord, month: int, own: OwnEffect, boarding: LastRe
     last, before = record.last, record.before
     by_purse, by_purse_before = record.by_purse, record.by_purse_before
     if own.personal:
-        last, before = _two_newest(last, before, boarding)
+        last, before = two_newest(last, before, boarding)
     else:
-        by_purse, by_purse_before = _two_newest(by_purse, by_purse_before, boarding)
+        by_purse, by_purse_before = two_newest(by_purse, by_purse_before, boarding)
     return UsageRecord(
         half_fare, used, record.returned, record.refunded, last, before, by_purse, by_purse_before
     )
-
-
-def _two_newest(
-    last: LastRecord | None, before: LastRecord | None, boarding: LastRecord
-) -> tuple[LastRecord, LastRecord | None]:
-    if last is None or _is_later(boarding, last):
-        return boarding, last
-    if before is None or _is_later(boarding, before):
-        return last, boarding
-    return last, before
 
 
 def _one_more(counts: Counts, key: int) -> Counts:
@@ -215,12 +216,6 @@ def _one_more(counts: Counts, key: int) -> Counts:
         if known == key:
             return (*counts[:place], (key, count + 1), *counts[place + 1 :])
     return tuple(sorted((*counts, (key, 1))))
-
-
-def _is_later(boarding: LastRecord, other: LastRecord) -> bool:
-    if boarding.occurred_micros != other.occurred_micros:
-        return boarding.occurred_micros > other.occurred_micros
-    return boarding.boarding > other.boarding
 
 
 def _counts(counts: Mapping[str, int]) -> Counts:
