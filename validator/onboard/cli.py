@@ -2,12 +2,14 @@
 
 import argparse
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -47,19 +49,65 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="catraca onboard", description="O validador embarcado.")
-    parser.add_argument("--dir", help="Pasta do diário e da lista (CATRACA_ONBOARD_DIR).")
-    parser.add_argument("--service", help="Endereço do serviço de validação (CATRACA_ONBOARD_SERVICE).")
-    parser.add_argument("--backoffice", help="Endereço da retaguarda (CATRACA_ONBOARD_BACKOFFICE).")
-    parser.add_argument("--line", help="Linha no início (CATRACA_ONBOARD_LINE).")
-    parser.add_argument("--vehicle", help="Veículo no início (CATRACA_ONBOARD_VEHICLE).")
-    commands = parser.add_subparsers(required=True, metavar="COMANDO")
+class _Parser(argparse.ArgumentParser):
+    """A parser that says in Portuguese what the library says in English."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, add_help=False)
+        self.options = self.add_argument_group("opções")
+        self.options.add_argument("-h", "--help", action="help", help="Mostra esta ajuda e sai.")
+
+    def format_usage(self) -> str:
+        return _in_portuguese(super().format_usage())
+
+    def format_help(self) -> str:
+        return _in_portuguese(super().format_help())
+
+    def error(self, message: str) -> NoReturn:
+        for english, portuguese in _SAID_OF_ARGUMENTS:
+            message = re.sub(english, portuguese, message)
+        self.exit(2, f"{self.format_usage()}erro: {message}\n")
+
+
+_SAID_OF_ARGUMENTS = (
+    (r"the following arguments are required: (.*)", r"falta: \1"),
+    (r"unrecognized arguments: (.*)", r"argumentos desconhecidos: \1"),
+    (r"argument (.*): expected one argument", r"falta o valor de \1"),
+    (r"argument (.*): invalid choice: (.*) \(choose from (.*)\)", r"\1 não pode ser \2; escolha entre \3"),
+    (r"ambiguous option: (.*) could match (.*)", r"a opção \1 pode ser \2; escreva-a por inteiro"),
+    (r"argument (.*): ignored explicit argument (.*)", r"\1 não leva valor, e \2 foi dado"),
+)
+"""What the library says of arguments, and how it is told here."""
+
+
+def _in_portuguese(shown: str) -> str:
+    return shown.replace("usage:", "Uso:", 1)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="catraca onboard", description="O validador embarcado.")
+    parser.options.add_argument(
+        "--dir", metavar="PASTA", help="Pasta do diário e da lista (CATRACA_ONBOARD_DIR)."
+    )
+    parser.options.add_argument(
+        "--service", metavar="ENDEREÇO", help="Endereço do serviço de validação (CATRACA_ONBOARD_SERVICE)."
+    )
+    parser.options.add_argument(
+        "--backoffice", metavar="ENDEREÇO", help="Endereço da retaguarda (CATRACA_ONBOARD_BACKOFFICE)."
+    )
+    parser.options.add_argument("--line", metavar="LINHA", help="Linha no início (CATRACA_ONBOARD_LINE).")
+    parser.options.add_argument(
+        "--vehicle", metavar="VEÍCULO", help="Veículo no início (CATRACA_ONBOARD_VEHICLE)."
+    )
+    commands = parser.add_subparsers(required=True, title="comandos", metavar="COMANDO")
     run = commands.add_parser("run", help="Lê toques da entrada padrão e comanda a catraca.")
-    run.add_argument("--text", action="store_true", help="Mostra só o texto do visor, não linhas JSON.")
+    run.options.add_argument(
+        "--text", action="store_true", help="Mostra só o texto do visor, não linhas JSON."
+    )
     run.set_defaults(command=_run)
     enrolment = commands.add_parser("enrol", help="Instala o validador com um código de uso único.")
-    enrolment.add_argument("code", help="Código emitido pela retaguarda.")
+    code = enrolment.add_argument_group("argumentos")
+    code.add_argument("code", metavar="CÓDIGO", help="Código emitido pela retaguarda.")
     enrolment.set_defaults(command=_enrol)
     for name, command, text in (
         ("sync", _sync, "Busca a lista da cidade agora."),
