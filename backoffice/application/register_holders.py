@@ -1,5 +1,6 @@
 """Holders: who they are, when they were born, who acts for a minor, and their declarations of enrolment."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -94,11 +95,32 @@ def register_holder(
     return holder
 
 
-def _refuse_known(session: Session, name: str, cpf: str | int | None, birth_date: date | None) -> None:
+def _refuse_becoming_another(
+    session: WriteSession, row: PersonRow, person: Person, fields: Mapping[str, str | int | None]
+) -> None:
+    """Refuse a correction by which a record would come to name a person who has one already."""
+    name = str(fields["search_name"])
+    if name == row.search_name and person.birth_date == life_of(session, row.holder_id).birth_date:
+        return
+    take_turn(session, f"person {name} {person.birth_date}")
+    if not person.namesake:
+        _refuse_known(session, name, fields["cpf"], person.birth_date, besides=row.holder_id)
+
+
+def _refuse_known(
+    session: Session,
+    name: str,
+    cpf: str | int | None,
+    birth_date: date | None,
+    *,
+    besides: int | None = None,
+) -> None:
     """Refuse a second record of one person, such as a pupil without CPF whom a second school registers."""
     if birth_date is None:
         return
-    same_name = select(PersonRow.holder_id, PersonRow.cpf).where(PersonRow.search_name == name)
+    same_name = select(PersonRow.holder_id, PersonRow.cpf).where(
+        PersonRow.search_name == name, PersonRow.holder_id.is_distinct_from(besides)
+    )
     for holder_id, known_cpf in session.execute(same_name.order_by(PersonRow.holder_id)).all():
         other_cpf = cpf is not None and known_cpf is not None and cpf != known_cpf
         if not other_cpf and life_of(session, holder_id).birth_date == birth_date:
@@ -116,13 +138,14 @@ def change_person(
     """Correct a holder's personal data; a corrected birth date is a new row, and the snapshot follows.
 
     Raises:
-        Invalid, Conflict, NotFound: as `register_holder`.
+        Invalid, Conflict, NotFound: as `register_holder`; a name and birth date that stay as they are need no look.
         Forbidden: it is the person's own record, or another school's pupil.
     """
     refuse_serving_oneself(by, holder_id)
     row = person_of(session, holder_id)
     refuse_foreign_pupil(session, by, holder_id)
     fields = _checked(session, person, at, holder_id=holder_id)
+    _refuse_becoming_another(session, row, person, fields)
     changed = sorted(name for name, value in fields.items() if getattr(row, name) != value)
     for name in changed:
         setattr(row, name, fields[name])

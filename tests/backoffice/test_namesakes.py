@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import Engine, text
 
 from backoffice.application.errors import Conflict
-from backoffice.application.register_holders import Person, register_holder
+from backoffice.application.register_holders import Person, change_person, life_of, register_holder
 from backoffice.application.staff import as_registrar
+from backoffice.persistence.holders import PersonRow
 from tests.backoffice.register_city import CPF, NOW, OTHER_CPF, RegisterCity, make_city
 from tests.backoffice.register_http import Api
 
@@ -73,6 +74,57 @@ def test_a_desk_confirms_a_namesake_over_http(lite: Api):
     assert refused["code"] == "PERSON_KNOWN"
     assert str(first) in refused["detail"]
     assert second != first
+
+
+def correct(city: RegisterCity, holder_id: int, name: str, birth: date, **more: str | bool) -> None:
+    sent = {"guardian_name": "Responsável", "guardian_cpf": CPF, **more}
+    person = Person(name, birth, **sent)  # type: ignore[arg-type]
+    with city.writing() as session:
+        change_person(session, as_registrar(city.staff("clerk")), NOW, holder_id=holder_id, person=person)
+
+
+def person_of(city: RegisterCity, holder_id: int) -> tuple[str, date | None]:
+    with city.writing() as session:
+        return session.get_one(PersonRow, holder_id).name, life_of(session, holder_id).birth_date
+
+
+def test_a_correction_does_not_make_one_person_of_two_records_unnoticed(city: RegisterCity):
+    """A typing error in the name lets a second record in; its correction tells of the first."""
+    first = city.holder("João da Silva", BORN)
+    second = city.holder("Joao da Sliva", BORN)
+
+    with pytest.raises(Conflict, match=f"o titular {first} tem este nome") as refused:
+        correct(city, second, "João da Silva", BORN)
+
+    assert refused.value.code == "PERSON_KNOWN"
+
+
+@pytest.mark.parametrize(
+    ("name", "birth", "namesake"),
+    [
+        ("João da Silva", BORN, True),
+        ("João da Silva", date(2014, 5, 5), False),
+        ("Joao da Sliva", BORN, False),
+    ],
+)
+def test_a_correction_that_names_nobody_else_passes(
+    sqlite_city: RegisterCity, name: str, birth: date, namesake: bool
+):
+    sqlite_city.holder("João da Silva", BORN)
+    second = sqlite_city.holder("Joao da Sliva", BORN)
+
+    correct(sqlite_city, second, name, birth, namesake=namesake)
+
+    assert person_of(sqlite_city, second) == (name, birth)
+
+
+def test_confirmed_namesakes_stay_so_when_another_field_is_corrected(sqlite_city: RegisterCity):
+    sqlite_city.holder("João da Silva", BORN)
+    second = sqlite_city.holder("João da Silva", BORN)
+
+    correct(sqlite_city, second, "João da Silva", BORN, phone="+55 46 90000 0000")
+
+    assert person_of(sqlite_city, second) == ("João da Silva", BORN)
 
 
 @pytest.fixture
