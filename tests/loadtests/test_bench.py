@@ -3,9 +3,10 @@
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from loadtests.bench import report
 from loadtests.bench.audit import WrongAnswer, audit_singles
 from loadtests.bench.flame import by_part, flame, measure_profile
 from loadtests.bench.generator import Answer, closed_loop, open_loop
+from loadtests.bench.ingest import send_all
 from loadtests.bench.onboard import measure_onboard
 from loadtests.bench.single import SingleRoute
 from loadtests.bench.stage import TINY, Figures, Stage
@@ -27,16 +29,17 @@ NOW = datetime(2026, 3, 2, 10, tzinfo=UTC)
 
 
 @contextmanager
-def scripted_server(answer: bytes, *, slow_s: float = 0.0) -> Iterator[int]:
-    """A server of one thread for each connection that gives every request the same answer."""
+def scripted_server(answer: bytes, *, first: Sequence[bytes] = (), slow_s: float = 0.0) -> Iterator[int]:
+    """A server of one thread for each connection that gives every request the same answer, after some first ones."""
     listening = socket.create_server(("127.0.0.1", 0))
     stopped = threading.Event()
+    answers = chain(first, repeat(answer))
 
     def serve(connection: socket.socket) -> None:
         with connection:
             while connection.recv(65_536):
                 stopped.wait(slow_s)
-                connection.sendall(answer)
+                connection.sendall(next(answers))
 
     def accept() -> None:
         while not stopped.is_set():
@@ -64,6 +67,21 @@ def test_a_closed_loop_sends_each_request_once_and_counts_its_answer():
 
     assert sorted(answer.index for answer in load.answers) == list(range(50))
     assert load.with_status(200) == 50
+
+
+def test_a_journal_is_whole_though_some_taps_were_told_to_come_again(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with scripted_server(OK, first=[BUSY, OK, BUSY, BUSY]) as port:
+        load = send_all(port, [b"x"] * 5)
+
+    assert (load.with_status(200), load.with_status(503)) == (2, 3)
+
+
+@pytest.mark.parametrize("answer", [BUSY, b"HTTP/1.1 422 No\r\ncontent-length: 2\r\n\r\n{}"])
+def test_a_tap_that_is_never_taken_ends_the_measurement(answer: bytes, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with scripted_server(answer) as port, pytest.raises(WrongAnswer):
+        send_all(port, [b"x"])
 
 
 def test_a_stall_is_paid_by_all_who_came_during_it():
