@@ -116,7 +116,7 @@ def _alone(stage: Stage) -> None:
         ("  of it: usage from its bytes", unpack_usage_record, bench.usages),
         ("  of it: usage to bytes", pack_usage_record, [unpack_usage_record(u) for u in bench.usages]),
         ("answer to the device, encoded", lambda a: _encode(answer_to(a, "pt-BR")), bench.attempts),
-        ("line of log", lambda a: boarding_line(a, 0.003), bench.attempts),
+        ("line of log", lambda a: _encode(boarding_line(a, 0.003)), bench.attempts),
     ]
     for name, step, inputs in steps:
         stage.figures.add(f"step: {name}", "us", _least_us(step, inputs))

@@ -11,7 +11,6 @@ from validator.application.attempt import Attempt
 from validator.domain.reasons import Reason
 from validator.records.packing import from_micros
 
-_encode = msgspec.json.Encoder().encode
 _REASONS = {reason.value: reason.name for reason in Reason}
 
 
@@ -59,22 +58,20 @@ def _received(millis: int) -> str:
     return from_micros(millis * 1_000).isoformat(timespec="milliseconds")
 
 
-def boarding_line(attempt: Attempt, seconds: float) -> bytes:
+def boarding_line(attempt: Attempt, seconds: float) -> BoardingLine:
     """The line of a settled attempt."""
     facts, answer = attempt.facts, attempt.answer
     message = facts.message
-    return _encode(
-        BoardingLine(
-            message.boarding_id,
-            facts.device,
-            message.epoch,
-            message.device_seq,
-            message.line,
-            message.vehicle,
-            attempt.fate,
-            None if answer is None else _REASONS[answer.reason],
-            0 if answer is None else answer.flags,
-            _received(facts.received_micros // 1_000),
-            round(seconds * 1000, 2),
-        )
+    return BoardingLine(
+        message.boarding_id,
+        facts.device,
+        message.epoch,
+        message.device_seq,
+        message.line,
+        message.vehicle,
+        attempt.fate,
+        None if answer is None else _REASONS[answer.reason],
+        0 if answer is None else answer.flags,
+        _received(facts.received_micros // 1_000),
+        round(seconds * 1000, 2),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 from time import perf_counter
 
 import msgspec
@@ -124,7 +125,7 @@ class HotPath:
         seconds = perf_counter() - began
         self._counts.answered(attempt.fate, -1 if attempt.answer is None else attempt.answer.reason, seconds)
         if service.log is not None:
-            service.log(boarding_line(attempt, seconds))
+            service.log(partial(boarding_line, attempt, seconds))
         return _encode(answer_to(attempt, language))
 
     async def _batch(self, scope: Scope, receive: Receive, head: Head, language: str) -> bytes:
@@ -153,15 +154,14 @@ class HotPath:
             counts.batched(item.verdict or ("recorded" if item.recorded else "retry"))
         if service.log is not None:
             service.log(
-                _encode(
-                    BatchLine(
-                        head.device_id,
-                        answer.epoch,
-                        len(answer.items),
-                        retries,
-                        answer.head_recorded,
-                        _ms(began),
-                    )
+                partial(
+                    BatchLine,
+                    head.device_id,
+                    answer.epoch,
+                    len(answer.items),
+                    retries,
+                    answer.head_recorded,
+                    _ms(began),
                 )
             )
         return _encode(answer)
@@ -206,7 +206,7 @@ class HotPath:
         if service.log is not None:
             entry = item.entry
             service.log(
-                _encode(AnnulLine(str(boarding), entry.device, entry.epoch, entry.seq, outcome, _ms(began)))
+                partial(AnnulLine, str(boarding), entry.device, entry.epoch, entry.seq, outcome, _ms(began))
             )
         return _encode(annul_answer(str(boarding), outcome, item.durable, language))
 

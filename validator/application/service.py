@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from validator.application.attempt import Desk
 from validator.application.devices import DeviceGate
 from validator.application.ports import Clock, HotState
@@ -27,7 +29,7 @@ class Service:
         clock: The service's time.
         readiness: Whether boardings can be answered now.
         gauges: Numbers for the metrics page, by name.
-        log: Takes the canonical line of each boarding; None for none.
+        log: Takes what makes the canonical line of each boarding, and calls it later; None for no lines.
         max_taps: Taps in flight that are taken on.
         max_wait_s: No tap is taken on while one waits for longer, in seconds.
         max_batches: Batches in flight that are taken on.
@@ -40,7 +42,7 @@ class Service:
     clock: Clock
     readiness: Callable[[], Readiness]
     gauges: Callable[[], Mapping[str, float]] = field(default=dict)
-    log: Callable[[bytes], None] | None = None
+    log: Callable[[Callable[[], msgspec.Struct]], None] | None = None
     max_taps: int = 512
     max_wait_s: float = 0.15
     max_batches: int = 8
