@@ -21,6 +21,7 @@ from validator.records.keys import (
     boarding_shard,
     commit_no_key,
     device_key,
+    device_shard,
     durable_key,
     fence_key,
     generation_key,
@@ -179,8 +180,7 @@ class HotState:
     def write_durable(self, durable: Iterable[tuple[tuple[str, int], DurableRecord]]) -> None:
         """Say what is durable of epochs."""
         pipe = self._pipe()
-        for (device, epoch), record in durable:
-            pipe.set(durable_key(device, epoch), pack_durable(record))
+        _write_durable(pipe, durable)
         pipe.execute()
 
     def acknowledge(
@@ -200,8 +200,7 @@ class HotState:
         for keys in _expiring_keys(expiring):
             pipe.eval(_EXPIRE, len(keys), *keys, DURABLE_SECONDS)
         self._unsaid.update(durable)
-        for (device, epoch), record in self._unsaid.items():
-            pipe.set(durable_key(device, epoch), pack_durable(record))
+        _write_durable(pipe, self._unsaid.items())
         faults = [fault for fault in pipe.execute(raise_on_error=False) if isinstance(fault, Exception)]
         for fault in faults:
             if not isinstance(fault, redis.exceptions.OutOfMemoryError):
@@ -230,6 +229,16 @@ class HotState:
 
     def _pipe(self) -> Any:
         return self._client.pipeline(transaction=False)
+
+
+def _write_durable(pipe: Any, durable: Iterable[tuple[tuple[str, int], DurableRecord]]) -> None:
+    """One command for each shard."""
+    by_shard: dict[int, list[bytes]] = {}
+    for (device, epoch), record in durable:
+        command = by_shard.setdefault(device_shard(device), [])
+        command += (durable_key(device, epoch), pack_durable(record))
+    for command in by_shard.values():
+        pipe.execute_command("MSET", *command)
 
 
 def _expiring_keys(expiring: Iterable[tuple[bytes, int]]) -> Iterator[list[bytes]]:

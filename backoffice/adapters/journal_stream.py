@@ -34,7 +34,7 @@ class StreamItem(NamedTuple):
     @property
     def place(self) -> tuple[int, int, int]:
         """Where it stands among the items of all shards: by the server's clock, then by shard."""
-        return _place(self)
+        return (*stream_place(self.stream_id), self.shard)
 
 
 def stream_place(stream_id: str) -> tuple[int, int]:
@@ -56,30 +56,29 @@ def read_streams(link: RedisLink, positions: Mapping[int, str], *, count: int) -
     """
     keys = map(journal_key, positions)
     answer = link.client.execute_command("XREAD", "COUNT", count, "STREAMS", *keys, *positions.values())
-    items = [
-        _item(_SHARD_OF[bytes(key)], stream_id, fields)
-        for key, entries in answer or ()
-        for stream_id, fields in entries
-    ]
-    items.sort(key=_place)
-    return items
+    placed = []
+    for key, entries in answer or ():
+        shard = _SHARD_OF[key]
+        for stream_id, fields in entries:
+            millis, _, number = stream_id.partition(b"-")
+            item = StreamItem(shard, stream_id.decode(), *_values(fields))
+            placed.append((int(millis), int(number), shard, item))
+    placed.sort()  # no two stand at one place, so that items are never compared
+    return [place[3] for place in placed]
 
 
-def _place(item: StreamItem) -> tuple[int, int, int]:
-    millis, _, number = item.stream_id.partition("-")
-    return (int(millis), int(number), item.shard)
+def _values(fields: Sequence[bytes] | None) -> tuple[bytes, int, int]:
+    """Entry, commit and generation; `fields` are names and values by turns, mostly in the order of validators."""
+    if fields is not None and len(fields) == 6:
+        entry_name, entry, commit_name, commit_no, generation_name, generation = fields
+        if (entry_name, commit_name, generation_name) == _IN_ORDER:
+            return entry, _number(commit_no), _number(generation)
+    named = dict(zip(fields[::2], fields[1::2], strict=False)) if fields else {}
+    entry, commit_no, generation = (named.get(name, b"") for name in _IN_ORDER)
+    return entry, _number(commit_no), _number(generation)
 
 
 _IN_ORDER = (STREAM_FIELD_ENTRY, STREAM_FIELD_COMMIT, STREAM_FIELD_GENERATION)
-
-
-def _item(number: int, stream_id: bytes, fields: Sequence[bytes] | None) -> StreamItem:
-    """One entry; `fields` are names and values by turns, in any order, though validators keep to one."""
-    if fields is None or len(fields) != 6 or (fields[0], fields[2], fields[4]) != _IN_ORDER:
-        named = dict(zip(fields[::2], fields[1::2], strict=False)) if fields else {}
-        fields = [part for name in _IN_ORDER for part in (name, named.get(name, b""))]
-    _, entry, _, commit_no, _, generation = fields
-    return StreamItem(number, stream_id.decode(), entry, _number(commit_no), _number(generation))
 
 
 def _number(text: bytes) -> int:

@@ -19,7 +19,7 @@ from backoffice.adapters.ingest_lock import IngestLock
 from backoffice.adapters.journal_stream import StreamItem, read_streams, trim_commands, waiting
 from backoffice.adapters.redis_link import RedisLink, Unavailable
 from backoffice.application.collector import no_search_for_cycles
-from backoffice.application.ingest_plan import Decoded, read
+from backoffice.application.ingest_plan import Decoded
 from backoffice.application.ingest_progress import OtherIngester, Position
 from backoffice.application.ingest_write import JournalWriter, Round
 from backoffice.application.publish import Law
@@ -185,7 +185,7 @@ class Ingester:
         reached = {number: position.stream_id for number, position in positions.items()}
         items = read_streams(self._hot.link, reached, count=COUNT)
         taken = _take(items, positions)
-        return _Portion(items, taken, [read(item) for item in taken.items])
+        return _Portion(items, taken, self._writer.read(taken.items))
 
     def report(self) -> None:
         """One log line: what was done, and how far behind."""

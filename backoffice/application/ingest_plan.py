@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from backoffice.adapters.journal_stream import StreamItem
@@ -24,6 +25,9 @@ from validator.records.packing import RecordError
 Epoch = tuple[str, int]
 """Device and epoch."""
 
+_KEY_OF_VALUES = itemgetter(1, 2, 3, 4, 6, 5, 0)
+"""Of a row of `boardings` that of `tap_keys`: device, epoch, sequence, kind, digest, boarding id and month."""
+
 Place = tuple[str, int, int, bytes | None, int]
 """Device, epoch and sequence of a new row; of a boarding its id; the shard."""
 
@@ -34,13 +38,13 @@ class Decoded(NamedTuple):
     Attributes:
         entry: None for poison.
         fault: What is wrong with poison.
-        fits: Whether the entry may go the straight way.
+        values: The values of its row, where the entry may go the straight way.
     """
 
     item: StreamItem
     entry: JournalEntry | None
     fault: str = ""
-    fits: bool = False
+    values: tuple[Any, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -72,10 +76,10 @@ class Plan:
         return self.rows.get(table, [])
 
 
-def read(item: StreamItem) -> Decoded:
+def read(item: StreamItem, wire: Wire) -> Decoded:
     """Read an item's entry, for the straight way where it fits."""
     entry = fitting(item)
-    return decode(item) if entry is None else Decoded(item, entry, fits=True)
+    return decode(item) if entry is None else Decoded(item, entry, "", boarding_values(item, entry, wire))
 
 
 def decode(item: StreamItem) -> Decoded:
@@ -125,21 +129,14 @@ def make_plan(
             continue
         if not ranges((entry.device, entry.epoch)).add(entry.seq):
             plan.clashes.append(one)
-        elif one.fits and entry.boarding not in used:
-            _put_fitting(plan, item, entry, wire)
+        elif one.values is not None and entry.boarding not in used:
+            plan.boardings.append(one.values)
+            plan.keys.append(_KEY_OF_VALUES(one.values))
+            plan.places.append((entry.device, entry.epoch, entry.seq, entry.boarding, item.shard))
             used.add(entry.boarding)
         else:
             _put_new(plan, one, entry, wire, used, refused=item.place in refused)
     return plan
-
-
-def _put_fitting(plan: Plan, item: StreamItem, entry: JournalEntry, wire: Wire) -> None:
-    """The rows of a boarding whose sequence and id are new, the straight way."""
-    row = boarding_values(item, entry, wire)
-    month, device, epoch, seq, kind, boarding_id, digest = row[:7]
-    plan.boardings.append(row)
-    plan.keys.append((device, epoch, seq, kind, digest, boarding_id, month))
-    plan.places.append((device, epoch, seq, entry.boarding, item.shard))
 
 
 def _put_new(

@@ -28,6 +28,27 @@ _Micros = Annotated[int, Meta(ge=-1_700_000_000_000_000, le=250_000_000_000_000_
 _Digest = Annotated[bytes, Meta(min_length=32, max_length=32)]
 _Uuid = Annotated[bytes, Meta(min_length=16, max_length=16)]
 
+_KIND = {int(kind): kind.name for kind in EntryKind}
+_REASON = {int(reason): reason.name for reason in Reason}
+_MEDIUM: dict[int | None, str | None] = {None: None, **{code: word.value for code, word in enumerate(MEDIA)}}
+_CATEGORY: dict[int | None, str | None] = {
+    None: None,
+    **{code: word.value for code, word in enumerate(CATEGORIES)},
+}
+_TURNSTILE: dict[int | None, str | None] = {
+    None: None,
+    **{code: word.value for code, word in enumerate(TURNSTILES)},
+}
+_CODES: dict[str, dict[Any, Any]] = {
+    "reason": _REASON,
+    "medium": _MEDIUM,
+    "keyed": _CATEGORY,
+    "category": _CATEGORY,
+    "turnstile": _TURNSTILE,
+}
+"""Fields that hold a code, with the word for each code that there is."""
+
+
 _FITS: dict[str, Any] = {
     "kind": Literal[0, 1],
     "device": Annotated[str, Meta(min_length=1)],
@@ -35,7 +56,7 @@ _FITS: dict[str, Any] = {
     "seq": _Count,
     "digest": _Digest,
     "received_micros": _Micros,
-    "boarding": _Uuid | None,
+    "boarding": _Uuid,
     "occurred_micros": _Micros | None,
     "dated_micros": _Micros | None,
     "holder": Annotated[int, Meta(ge=0)] | Annotated[str, Meta(min_length=16, max_length=16)] | None,
@@ -47,7 +68,12 @@ _BY_TYPE: dict[Any, Any] = {int: _Big, int | None: _Big | None}
 
 
 def _bounded(field: msgspec.structs.FieldInfo) -> tuple[str, Any] | tuple[str, Any, Any]:
-    kind = _FITS.get(field.name, _BY_TYPE.get(field.type, field.type))
+    words = _CODES.get(field.name)
+    kind = (
+        _FITS.get(field.name, _BY_TYPE.get(field.type, field.type))
+        if words is None
+        else Literal[tuple(words)]
+    )
     return (field.name, kind) if field.required else (field.name, kind, field.default)
 
 
@@ -60,18 +86,6 @@ _Fitting = msgspec.defstruct(
 )
 _decoder: Any = msgspec.msgpack.Decoder(_Fitting)
 
-_KIND = {int(kind): kind.name for kind in EntryKind}
-_REASON = {int(reason): reason.name for reason in Reason}
-_MEDIUM: dict[int | None, str | None] = {None: None, **{code: word.value for code, word in enumerate(MEDIA)}}
-_CATEGORY: dict[int | None, str | None] = {
-    None: None,
-    **{code: word.value for code, word in enumerate(CATEGORIES)},
-}
-_TURNSTILE: dict[int | None, str | None] = {
-    None: None,
-    **{code: word.value for code, word in enumerate(TURNSTILES)},
-}
-
 
 def fitting(item: StreamItem) -> JournalEntry | None:
     """The entry of an item where it is a boarding or refusal whose fields fit their columns; None for all others."""
@@ -79,14 +93,7 @@ def fitting(item: StreamItem) -> JournalEntry | None:
         entry: JournalEntry = unpack(item.entry, _decoder)
     except RecordError:
         return None
-    known = (
-        entry.reason in _REASON
-        and entry.medium in _MEDIUM
-        and entry.keyed in _CATEGORY
-        and entry.category in _CATEGORY
-        and entry.turnstile in _TURNSTILE
-    )
-    if not known or entry.boarding is None or (entry.dated_micros is None and entry.occurred_micros is None):
+    if entry.dated_micros is None and entry.occurred_micros is None:
         return None
     given = f"{entry.device}{entry.line}{entry.vehicle}{entry.trip}{entry.document}{entry.holder}"
     return None if "\x00" in f"{given}{entry.rule}{entry.rules}" else entry

@@ -60,6 +60,11 @@ class JournalWriter:
         self._above: dict[Epoch, dict[int, tuple[bytes | None, int]]] = {}
         self._partitions: set[str] = set()
 
+    def read(self, items: Sequence[StreamItem]) -> list[Decoded]:
+        """The items with their entries, and with their rows where these are plain."""
+        wire = self._wire
+        return [read(item, wire) for item in items]
+
     def write(
         self,
         items: Sequence[StreamItem],
@@ -79,7 +84,7 @@ class JournalWriter:
             OtherIngester: the progress in SQL is not `before`.
             sqlalchemy.exc.OperationalError: the database is away; nothing was written.
         """
-        decoded = decoded or [read(item) for item in items]
+        decoded = decoded or self.read(items)
         taken: set[bytes] = set()
         refused: set[tuple[int, int, int]] = set()
         for _ in range(_ATTEMPTS):
@@ -174,6 +179,9 @@ class JournalWriter:
 
     def _ensure_partitions(self, decoded: Sequence[Decoded]) -> None:
         if self._engine.dialect.name != "postgresql":
+            return
+        plain = {one.values[0] for one in decoded if one.values is not None}
+        if plain <= self._partitions and all(one.values is not None for one in decoded):
             return
         missing = months_of(decoded) - self._partitions
         if missing:
