@@ -1,6 +1,7 @@
 """The boardings of a month as the journal has them, page by page, each with its release and its annulment.
 
-A page holds some hundreds of holders, or some thousands of boardings of nobody, so that a month of any size fits.
+A page holds some hundreds of holders, or what some thousands of boardings have of nobody, so that a month of any size
+fits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,8 @@ from validator.domain.service_time import Month, month_bounds
 from validator.records.codes import Flag
 
 HOLDERS_A_PAGE = 500
-ROWS_A_PAGE = 5_000
+ROWS_A_PAGE = 20_000
+"""Boardings of a month that are looked through at once for those of nobody."""
 
 
 Revocations = Mapping[str, Sequence[tuple[datetime, int]]]
@@ -173,24 +175,27 @@ class JournalMonth:
         return found
 
     def of_nobody(self) -> Iterator[list[JournalRow]]:
-        """The boardings of nobody (cash, keys, documents, unreadable cards), in pages."""
+        """The boardings of nobody (cash, keys, documents, unreadable cards), in pages.
+
+        A page is a stretch of the month's boardings in the order of their keys, of which those of nobody are read: its
+        end is found in the index alone. Were the end sought among those of nobody, PostgreSQL would look through the
+        whole month for each page.
+        """
         key = tuple_(BoardingRow.device, BoardingRow.epoch, BoardingRow.seq)
-        dated = [BoardingRow.month == self.month, BoardingRow.holder.is_(None), *self._in_time()]
-        after: tuple[str, int, int] | None = None
+        page = [BoardingRow.month == self.month]
         while True:
-            page = [*dated, key > after] if after is not None else dated
-            keys = self._session.execute(
+            ends_at = self._session.execute(
                 select(BoardingRow.device, BoardingRow.epoch, BoardingRow.seq)
                 .where(*page)
                 .order_by(BoardingRow.device, BoardingRow.epoch, BoardingRow.seq)
-                .limit(ROWS_A_PAGE)
-            ).all()
-            if not keys:
+                .offset(ROWS_A_PAGE - 1)
+                .limit(1)
+            ).one_or_none()
+            upto = page if ends_at is None else [*page, key <= ends_at]
+            yield self._read(self._statement([*upto, BoardingRow.holder.is_(None), *self._in_time()]))
+            if ends_at is None:
                 break
-            last = keys[-1]
-            upto = [*page, key <= (last.device, last.epoch, last.seq)]
-            yield self._read(self._statement(upto))
-            after = (last.device, last.epoch, last.seq)
+            page = [BoardingRow.month == self.month, key > ends_at]
         nobodys = [row for row in self._dated_by_a_person if row.holder is None]
         if nobodys:
             yield nobodys

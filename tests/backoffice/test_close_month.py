@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 
+from backoffice.application import month_rides, rate_month
 from backoffice.application.errors import Conflict, Invalid, NotFound
 from backoffice.persistence.base import reading
 from backoffice.persistence.claims import ClaimEntryRow, ClaimLineRow, ClaimRow, RatedRow
@@ -28,6 +29,28 @@ def sqlite_city(sqlite_url: str) -> Iterator[ClaimsCity]:
     made = make_claims_city(sqlite_url)
     yield made
     made.engine.dispose()
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1_000])
+def test_pages_of_any_size_leave_nothing_out(
+    city: ClaimsCity, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(month_rides, "ROWS_A_PAGE", size)
+    monkeypatch.setattr(rate_month, "HOLDERS_A_PAGE", size)
+    a_month(city)
+    city.store()
+
+    found = documents(close(city))
+
+    assert found["azul"]["totals"]["total_cents"] == 5 * 700 + 5 * 450 + 50 * 225
+    assert {row["category"]: row["quantity"] for row in found["azul"]["statistical"]} == {
+        "CHILD": 5,
+        "ELDER_65": 5,
+        "PREPAID": 5,
+        "FULL": 5,
+    }
+    assert excluded(found["azul"]) == {"OVER_CAP": 4, "ANNULLED": 1, "CLOCK_INVALID": 1}
+    assert excluded(found["verde"]) == {"NO_PASSES": 2}
 
 
 def test_a_month_is_billed_to_the_centavo(city: ClaimsCity) -> None:
