@@ -64,7 +64,7 @@ class MonthRegister:
 
     def owned(self, device: str, vehicle: str | None, line: str | None, at: datetime) -> Owned:
         """Whose ride it was on the civil day of its instant: of the operator whose vehicle it was, on a line it ran."""
-        day = civil_date(at)
+        day = self.city.at(at).day
         key = (device, vehicle or "", line or "", day)
         found = self._owned.get(key)
         if found is None:

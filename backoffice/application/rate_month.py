@@ -211,14 +211,18 @@ class MonthRating:
         return RatedPage([], states, 0)
 
     def _of_nobody(self, rows: list[JournalRow], frozen: FrozenRides) -> RatedPage:
+        """Rides of nobody are rated all at once: they leave no usage behind, so none sees another."""
+        judged = {
+            row.boarding_id: (row, judgement_of(row, None, self.register, {}))
+            for row in rows
+            if row.boarding_id not in frozen.settled
+        }
         page = RatedPage([], {}, len(rows))
-        for row in rows:
-            if row.boarding_id in frozen.settled:
-                continue
-            judgement = judgement_of(row, None, self.register, {})
-            for rated in rate_holder(self.month, (judgement.ride,), self.register.city).rated:
-                if frozen.verdicts.get(row.boarding_id) != (rated.verdict, rated.reason):
-                    page.rides.append(_month_ride(rated, row, judgement, None))
+        rides = (judgement.ride for _, judgement in judged.values())
+        for rated in rate_holder(self.month, rides, self.register.city).rated:
+            row, judgement = judged[rated.ride.tap.boarding_id]
+            if frozen.verdicts.get(row.boarding_id) != (rated.verdict, rated.reason):
+                page.rides.append(_month_ride(rated, row, judgement, None))
         return page
 
 

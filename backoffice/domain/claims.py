@@ -164,7 +164,8 @@ class ClaimTally:
             assert rated.category is not None
             self.statistical[group or rated.category.value] += 1
         if rated.took:
-            turns = self.turns.setdefault(rated.ride.tap.line, Turns())
+            line = rated.ride.tap.line
+            turns = self.turns.get(line) or self.turns.setdefault(line, Turns())
             if turnstile is Turnstile.NOT_TURNED:
                 turns.not_turned += 1
             else:
