@@ -82,6 +82,15 @@ class JournalRow(NamedTuple):
     annulled_at: datetime | None
 
 
+class Key(NamedTuple):
+    """Where a boarding stands in its month."""
+
+    device: str
+    epoch: int
+    seq: int
+
+
+_KEY = (BoardingRow.device, BoardingRow.epoch, BoardingRow.seq)
 _COLUMNS: tuple[Any, ...] = (
     BoardingRow.boarding_id,
     BoardingRow.month,
@@ -142,8 +151,10 @@ class JournalMonth:
         self._session = session
         self._closed_at = closed_at
         self._postgres = session.get_bind().dialect.name == "postgresql"
-        if self._postgres:  # the driver then gives instants in UTC, as `Instant` does
-            session.execute(text("SET LOCAL TIME ZONE 'UTC'"))
+        if self._postgres:
+            session.execute(text("SET LOCAL TIME ZONE 'UTC'"))  # in which the driver then gives instants
+            # A plan for any page, made once, would read the whole month for each.
+            session.execute(text("SET LOCAL plan_cache_mode = force_custom_plan"))
         self._datings = {dating.boarding_id: dating for dating in datings_until(session, closed_at)}
 
     def count(self) -> int:
@@ -181,24 +192,35 @@ class JournalMonth:
         end is found in the index alone. Were the end sought among those of nobody, PostgreSQL would look through the
         whole month for each page.
         """
-        key = tuple_(BoardingRow.device, BoardingRow.epoch, BoardingRow.seq)
-        page = [BoardingRow.month == self.month]
+        after: Key | None = None
         while True:
-            ends_at = self._session.execute(
-                select(BoardingRow.device, BoardingRow.epoch, BoardingRow.seq)
-                .where(*page)
-                .order_by(BoardingRow.device, BoardingRow.epoch, BoardingRow.seq)
-                .offset(ROWS_A_PAGE - 1)
-                .limit(1)
-            ).one_or_none()
-            upto = page if ends_at is None else [*page, key <= ends_at]
-            yield self._read(self._statement([*upto, BoardingRow.holder.is_(None), *self._in_time()]))
-            if ends_at is None:
+            end = select(*_KEY).where(*self._stretch(after, None)).order_by(*_KEY).offset(ROWS_A_PAGE - 1)
+            found = self._session.execute(end.limit(1)).one_or_none()
+            upto = None if found is None else Key(*found)
+            nobodys = [*self._stretch(after, upto), BoardingRow.holder.is_(None)]
+            yield self._read(self._statement([*nobodys, *self._in_time()]))
+            if upto is None:
                 break
-            page = [BoardingRow.month == self.month, key > ends_at]
-        nobodys = [row for row in self._dated_by_a_person if row.holder is None]
-        if nobodys:
-            yield nobodys
+            after = upto
+        dated = [row for row in self._dated_by_a_person if row.holder is None]
+        if dated:
+            yield dated
+
+    def _stretch(self, after: Key | None, upto: Key | None) -> list[ColumnElement[bool]]:
+        """The month's boardings after one key and up to another; None for the month's own ends.
+
+        PostgreSQL is told the devices between which they lie as well: how few keys lie between two whole keys it cannot
+        estimate, and would read the month. SQLite would then walk whole devices.
+        """
+        stretch = [BoardingRow.month == self.month]
+        if after is not None:
+            stretch.append(tuple_(*_KEY) > after)
+        if upto is not None:
+            stretch.append(tuple_(*_KEY) <= upto)
+        if self._postgres:
+            stretch += [] if after is None else [BoardingRow.device >= after.device]
+            stretch += [] if upto is None else [BoardingRow.device <= upto.device]
+        return stretch
 
     def undated(self) -> list[JournalRow]:
         """The boardings without a believable instant that were received in the month, whatever month they name."""
