@@ -297,53 +297,6 @@ def test_only_the_device_of_a_boarding_can_annul_it(city: ClaimsCity) -> None:
     assert closed(city)["totals"]["rides"] == 1
 
 
-def test_a_ride_that_goes_on_after_a_breakdown_costs_nobody_anything(city: ClaimsCity) -> None:
-    first, free = _on_a_bus_that_breaks_down(city)
-    city.tap(at("2026-03-10 07:30"), vehicle="1202", continues=first, **free)
-    city.tap(at("2026-03-11 07:00"), **free)
-    city.tap(at("2026-03-11 07:30"), vehicle="1202", continues=first, **free)
-
-    document = closed(city)
-
-    assert document["totals"]["rides"] == 3
-    assert document["statistical"] == [{"category": "TEACHER", "label": "Professor", "quantity": 1}]
-
-
-def test_one_ride_goes_on_once_after_a_breakdown_and_the_next_is_a_ride_of_its_own(city: ClaimsCity) -> None:
-    first, free = _on_a_bus_that_breaks_down(city)
-    city.tap(at("2026-03-10 07:30"), vehicle="1202", continues=first, **free)
-    city.tap(at("2026-03-10 07:40"), vehicle="1202", continues=first, **free)
-
-    document = closed(city)
-
-    assert document["totals"]["rides"] == 2
-    assert document["statistical"] == [{"category": "TEACHER", "label": "Professor", "quantity": 1}]
-
-
-def _on_a_bus_that_breaks_down(city: ClaimsCity, **what: object) -> tuple[str, dict[str, object]]:
-    """A teacher's boarding there, and what all of the teacher's boardings have in common."""
-    teacher = city.holder(("TEACHER", "2020-02-01", None), birth=date(1980, 3, 1))
-    free = {"category": "TEACHER", "ride_class": "FREE", "holder": teacher}
-    city.register(
-        "breakdowns",
-        vehicle="1201",
-        from_at=at("2026-03-10 07:10"),
-        declared_by=1,
-        recorded_at=at("2026-03-10 07:10"),
-    )
-    return city.tap(at(RIDE), **what, **free), free
-
-
-def test_nobody_goes_on_from_a_boarding_that_the_device_held(city: ClaimsCity) -> None:
-    held, free = _on_a_bus_that_breaks_down(city, released=False)
-    city.tap(at("2026-03-10 07:30"), vehicle="1202", continues=held, **free)
-
-    document = closed(city)
-
-    assert document["totals"]["rides"] == 1
-    assert document["statistical"] == []
-
-
 def test_an_elder_needs_no_card_and_is_never_billed(city: ClaimsCity) -> None:
     city.tap(at(RIDE), medium="document", keyed="ELDER", category="ELDER", ride_class="FREE")
     city.tap(at(RIDE), holder=city.holder(birth=date(1961, 3, 10)), category="ELDER", ride_class="FREE")

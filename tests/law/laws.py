@@ -1,6 +1,7 @@
 """Rule tables for tests: the packaged one, and copies of it with something changed."""
 
 import tomllib
+from datetime import date
 from importlib import resources
 from typing import Any
 
@@ -30,6 +31,14 @@ def registration(data: dict[str, Any], row_id: str) -> dict[str, Any]:
 def parameter(data: dict[str, Any], name: str) -> dict[str, Any]:
     """One parameter row of a mapping."""
     return next(row for row in data["parameter"] if row["name"] == name)
+
+
+def uid_proves_rights(first: date = date(2026, 3, 1)) -> dict[str, Any]:
+    """The packaged rule table with an act that lets a chip's uid prove rights from a day on."""
+    data = law_data()
+    act = {"name": "uid_rights", "value": 1, "unit": "switch", "from": first, "act": "Decreto 1"}
+    data["parameter"].append(act)
+    return data
 
 
 BOOK: RuleBook = parse_rule_book(law_data())

@@ -2,19 +2,23 @@
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
+from tests.law.laws import uid_proves_rights
 from tests.onboard.conftest import Bus, make_bus
 from tests.onboard.fleet import RedisGet, build, fetch
 from tests.validator.seeded_city import FOREVER, SeededCard, SeededCity, elder, prepaid, student
 from tests.validator.served import served
 from validator.domain.holder import Holder
-from validator.domain.rights import Right
+from validator.domain.rights import AgeRight, Period, Right
+from validator.domain.usage import Usage
 from validator.domain.vocabulary import Category
 from validator.records.chip_uid import listed_uid
+from validator.records.city import law_json
 from validator.records.codes import CardState, EntryKind
 
 pytestmark = pytest.mark.hot_state
@@ -113,6 +117,55 @@ def test_the_next_list_moves_a_chip_to_its_new_holder_and_forgets_those_that_wer
     assert alone.tap(UIDS[STUDENT]).display == "SEM PASSES"
     kept = [hot_id for hot_id, uid in UIDS.items() if alone.parts.store.chip(listed_uid(bytes.fromhex(uid)))]
     assert kept == [STUDENT], "the disk does not fill up with chips of yesterday"
+
+
+def going_on(hot_id: str) -> str:
+    return json.dumps({"tap": {"kind": "uid", "uid": UIDS[hot_id]}, "continues": str(UUID(int=7))})
+
+
+@pytest.mark.parametrize("holder", [ELDER, TEACHER, STUDENT])
+def test_a_ride_by_a_right_does_not_go_on_by_a_chip(alone: Bus, holder: str):
+    said = alone.tap(going_on(holder))
+
+    assert (said.display, said.turnstile, said.released) == ("SEM PASSES", "HOLD", False)
+    tap, _ = alone.parts.journal.entries(1, after=0, limit=9)
+    assert json.loads(tap.exact)["continues"] == str(UUID(int=7)), "the service judges the same"
+
+
+@pytest.mark.parametrize("after", [timedelta(0), timedelta(hours=73)], ids=["new list", "old list"])
+def test_a_ride_that_may_have_been_paid_goes_on_by_a_chip_whatever_the_age_of_the_list(
+    city: SeededCity, redis_url: str, alone: Bus, after: timedelta
+):
+    seed(city, TEACHER, Holder((Right(Category.TEACHER, FOREVER),), purses=prepaid().purses))
+    alone.now += timedelta(minutes=5)
+    give_list(city, redis_url, alone)
+
+    said = alone.tap(going_on(TEACHER), after=after)
+
+    assert (said.display, said.released, said.ride_class) == ("CONTINUE A VIAGEM", True, None)
+
+
+def test_who_has_no_right_yet_and_paid_with_the_last_pass_is_not_stranded(
+    city: SeededCity, redis_url: str, alone: Bus
+):
+    soon_elder = (AgeRight(Category.ELDER, Period(date(2026, 3, 20), None)),)
+    payer = Holder(ages=soon_elder, purses=prepaid(passes=1).purses)
+    seed(city, PAYER, payer, usage=Usage(used={"PREPAID": 1}))
+    alone.now += timedelta(minutes=5)
+    give_list(city, redis_url, alone)
+
+    assert alone.tap(UIDS[PAYER]).display == "SEM PASSES"
+    assert alone.tap(going_on(PAYER)).display == "CONTINUE A VIAGEM"
+
+
+def test_where_an_act_lets_a_uid_prove_rights_a_ride_by_a_right_goes_on_by_a_chip(
+    city: SeededCity, redis_url: str, alone: Bus
+):
+    city.publish(law_json=law_json(uid_proves_rights()))
+    alone.now += timedelta(minutes=5)
+    give_list(city, redis_url, alone)
+
+    assert alone.tap(going_on(ELDER)).display == "CONTINUE A VIAGEM"
 
 
 def test_the_tap_is_journalled_as_the_service_takes_it(alone: Bus):

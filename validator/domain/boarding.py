@@ -42,6 +42,7 @@ __all__ = [
     "Uses",
     "decide",
     "effects_of",
+    "goes_on_by",
     "known_fare",
 ]
 
@@ -177,7 +178,17 @@ def _rights_in_force(holder: Holder, law: LawOfDay) -> Iterator[Category]:
 
 def _continues(tap: Tap, cut_short: Continued, law: LawOfDay) -> bool:
     elapsed = tap.occurred_at - cut_short.occurred_at
-    return tap.vehicle != cut_short.vehicle and _AT_ONCE <= elapsed <= law.continuation
+    if tap.vehicle == cut_short.vehicle or not _AT_ONCE <= elapsed <= law.continuation:
+        return False
+    return goes_on_by(tap.medium, cut_short.category, law)
+
+
+def goes_on_by(medium: Medium, category: Category, law: LawOfDay) -> bool:
+    """Whether a ride of a category may go on by a medium: a ride by a right not by a chip, which proves no right.
+
+    What was paid may be carried on by whoever could have paid it so. A medium that names nobody has no ride to go on.
+    """
+    return category not in RIGHTS_IN_ORDER or medium.kind is not _UID or law.uid_rights
 
 
 def _carried_on(category: Category, city: City, law: LawOfDay) -> Accepted:

@@ -3,16 +3,16 @@
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from validator.application.answers import display_of
 from validator.application.tap_records import remaining_after
-from validator.domain.boarding import Accepted, FareUnknown, Refused, decide, effects_of
+from validator.domain.boarding import Accepted, FareUnknown, Refused, decide, effects_of, goes_on_by
 from validator.domain.money import Cents
 from validator.domain.reasons import Reason
-from validator.domain.tap import CARD, Medium, Tap
+from validator.domain.tap import CARD, UID, Medium, Tap
 from validator.domain.usage import Effects, Usage
-from validator.domain.vocabulary import Category, MediumKind, RideClass, Turnstile
+from validator.domain.vocabulary import PURSES_IN_ORDER, Category, MediumKind, RideClass, Turnstile
 from validator.onboard.city_store import CardLines, CityList, CityStore, StoreDamaged
 from validator.onboard.listed import ListTooRich, age_of, with_own_rides
 from validator.onboard.rides import Rides
@@ -37,6 +37,7 @@ NO_FARE = "SEM TARIFA"
 CONTINUED = "CONTINUE A VIAGEM"
 
 _NOTHING_USED = Usage()
+_NO_AGE = timedelta(0)
 _NO_CARD = 0
 """A chip brings the state of its card with it; no card has this number."""
 _REFUSAL_OF_STATE = {
@@ -138,7 +139,10 @@ class OfflineDesk:
         return self._listed(_tap(seen, newest, CARD), token.holder_id, lines.entry, newest)
 
     def _chip(self, seen: Seen, medium: UidMedium, current: CityList) -> Verdict:
-        """A chip by the name that the list knows it by; it proves no right, and pays from full-fare purses."""
+        """A chip by the name that the list knows it by; it proves no right, and pays from full-fare purses.
+
+        What it says to continue is an ordinary tap where its holder can have ridden by a right only.
+        """
         name = listed_uid(uid_bytes(medium.uid))
         holder = self._store.chip(name)
         if holder is None:
@@ -152,9 +156,9 @@ class OfflineDesk:
         refusal = _REFUSAL_OF_STATE.get(states[name])
         if refusal is not None:
             return _refused(refusal, newest, holder=holder)
-        if seen.continues is not None:
+        if seen.continues is not None and _may_go_on_by_chip(lines.entry, newest, seen.at):
             return _continued(newest, holder)
-        return self._listed(_tap(seen, newest, Medium(MediumKind.UID)), holder, lines.entry, newest)
+        return self._listed(_tap(seen, newest, UID), holder, lines.entry, newest)
 
     def _listed(self, tap: Tap, holder: str, entry: ListedRecord, newest: CityList) -> Verdict:
         """By the law, on what the list says of a holder and what this device has let in itself."""
@@ -247,6 +251,19 @@ def _released(
         list_version=current.version,
         change_cents=decision.change_cents,
     )
+
+
+def _may_go_on_by_chip(entry: ListedRecord, current: CityList, at: datetime) -> bool:
+    """Whether any ride that the holder can have begun goes on by a chip.
+
+    Which one was cut short only the service knows. Purses count however old the list is: what was paid is paid. The
+    list leaves out an empty purse, so who has no right either paid with the last pass; who has one shows the card.
+    """
+    listed = current.reader.read(entry, age=_NO_AGE)
+    law = listed.city.at(at)
+    begun = listed.holder.rights_on(law)
+    begun += [Category(product) for product in PURSES_IN_ORDER if listed.holder.purses_of(product)]
+    return not begun or any(goes_on_by(UID, category, law) for category in begun)
 
 
 def _continued(current: CityList, holder: str) -> Verdict:
