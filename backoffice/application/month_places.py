@@ -15,6 +15,8 @@ from validator.domain.usage import Effects, LastBoarding, Usage
 from validator.domain.vocabulary import Category
 from validator.records.usage import unpack_usage
 
+_BY_PURSE = (Category.PREPAID, Category.VT)
+
 
 @dataclass(slots=True)
 class FrozenRides:
@@ -24,7 +26,7 @@ class FrozenRides:
         settled: Boardings whose verdict is final.
         verdicts: The last verdict and reason of every boarding.
         places: What those hold that could not be billed yet.
-        placed: Settled rides by a personal right, from which passback is measured.
+        placed: Settled rides that a later one may go on from; from those by a personal right passback is measured.
         half_fares: Places of the month's cap that are taken.
     """
 
@@ -41,10 +43,10 @@ class FrozenRides:
         self.half_fares += holds and row.counts_cap
         if not row.waits:
             self.settled.add(row.boarding_id)
-            if holds and row.personal:
-                category = row.category or Category.FULL
+            category = row.category
+            if holds and category is not None and (row.personal or category in _BY_PURSE):
                 boarding = LastBoarding(row.boarding_id, row.dated_at, row.vehicle or "", category)
-                self.placed.append(Placed(boarding))
+                self.placed.append(Placed(boarding, row.personal))
         elif row.took:
             self.places[row.boarding_id] = Place(row.purse, row.pass_number, row.counts_cap)
 
@@ -121,9 +123,9 @@ def rejoined(usage: Usage, opening: Usage, month: Month) -> Usage:
     """The state after late rides, with what later months had left in it: their counts and the last boardings."""
     joined = replace(usage, half_fare=opening.half_fare)
     for boarding in (opening.last, opening.before):
-        if boarding is not None:
+        if boarding not in (None, joined.last, joined.before):
             joined = joined.after(Effects(month, None, False, boarding, True))
     for boarding in (opening.by_purse, opening.by_purse_before):
-        if boarding is not None:
+        if boarding not in (None, joined.by_purse, joined.by_purse_before):
             joined = joined.after(Effects(month, None, False, boarding, False))
     return joined

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 
 from backoffice.application.changes import log
 from backoffice.application.errors import Conflict, Forbidden, Invalid, NotFound
@@ -11,6 +11,7 @@ from backoffice.application.ports import Chance
 from backoffice.application.register_fields import code_of, optional_text, text_of
 from backoffice.application.register_fleet import operator_of
 from backoffice.application.staff import UserAdministrator, hash_token
+from backoffice.persistence.advisory_lock import take_turn
 from backoffice.persistence.base import WriteSession
 from backoffice.persistence.users import Role, UserRow
 
@@ -68,6 +69,12 @@ def add_user(
                 "role: a primeira pessoa cadastrada é administradora (ADMINISTRATOR)",
                 "role: the first user is an ADMINISTRATOR",
             )
+        if new.valid_until is not None:
+            raise Invalid(
+                "valid_until: o acesso da primeira pessoa cadastrada não tem fim; encerre-o quando houver outra "
+                "administradora",
+                "valid_until: the first user's access has no end; end it when there is another administrator",
+            )
     login = code_of(new.login, "login")
     if session.scalar(select(UserRow.id).where(UserRow.login == login)) is not None:
         raise Conflict(f"já há um usuário {login}", f"there is a user {login}")
@@ -117,8 +124,11 @@ def end_user(
 
     Raises:
         NotFound: nobody has this login.
+        Conflict: no administrator would be left, and only one can add users.
     """
     row = _user(session, login)
+    if row.role is Role.ADMINISTRATOR:
+        _refuse_last_administrator(session, row, valid_until)
     row.valid_until = valid_until
     log(session, by, "user.end", ("user", row.id), at)
 
@@ -136,6 +146,21 @@ def renew_token(
     row.token_sha256 = hash_token(token)
     log(session, by, "user.renew_token", ("user", row.id), at)
     return AddedUser(row.id, row.login, token)
+
+
+def _refuse_last_administrator(session: WriteSession, row: UserRow, valid_until: datetime) -> None:
+    take_turn(session, "administrators")  # two who end each other at the same instant
+    others = select(UserRow.id).where(
+        UserRow.role == Role.ADMINISTRATOR,
+        UserRow.id != row.id,
+        or_(UserRow.valid_until.is_(None), UserRow.valid_until > valid_until),
+    )
+    if session.scalar(others.limit(1)) is None:
+        raise Conflict(
+            f"{row.login} é a última pessoa administradora; cadastre outra antes (catraca user add), senão ninguém "
+            "mais poderá cadastrar usuários",
+            f"{row.login} is the last administrator; add another one first, or nobody can add users any more",
+        )
 
 
 def _user(session: WriteSession, login: str) -> UserRow:

@@ -24,11 +24,11 @@ from datetime import timedelta
 from backoffice.domain.exclusions import ExclusionReason, first_named
 from backoffice.domain.judging import Judged, judge
 from backoffice.domain.rides import Place, Placed, Rated, Ride, Verdict
-from validator.domain.boarding import effects_of
+from validator.domain.boarding import FareUnknown, effects_of
 from validator.domain.city import City, LawOfDay
 from validator.domain.money import ZERO, Cents
 from validator.domain.service_time import Month, civil_date, month_of
-from validator.domain.usage import Effects, LastBoarding, Usage
+from validator.domain.usage import Effects, Usage
 
 NO_PLACE = Place(None, None, counts_cap=False)
 
@@ -64,24 +64,23 @@ def rate_holder(
         city: Rules and fares.
         opening: What earlier closings froze: passes taken from each purse, and places of the cap where the month was
             closed before. None for nothing.
-        placed: Rides by a personal right that earlier closings of the same month froze, in any order.
+        placed: Rides by a right or a purse that earlier closings of the same month froze, in any order.
 
     Raises:
         FareUnknown: a ride has a price and no fare is registered for its line and day.
     """
     usage = opening or NOTHING_USED
-    fixed = sorted((place.boarding for place in placed), key=lambda place: place.occurred_at)
-    waiting = list(reversed(fixed))
+    waiting = sorted(placed, key=lambda place: place.order, reverse=True)
     seen: set[str] = set()
     rated: list[Rated] = []
     for ride in sorted(rides, key=lambda ride: ride.order):
         if not ride.released:
             continue
-        while waiting and waiting[-1].occurred_at <= ride.tap.occurred_at:
+        while waiting and waiting[-1].boarding.occurred_at <= ride.tap.occurred_at:
             usage = usage.after(_remembered(waiting.pop()))
         repeated = ride.tap.boarding_id in seen
         seen.add(ride.tap.boarding_id)
-        outcome, usage = _rate(ride, usage, city, repeated=repeated, following=waiting[-1:])
+        outcome, usage = _rate(ride, usage, city, repeated=repeated, following=waiting)
         if outcome.month == month:
             rated.append(outcome)
     for place in reversed(waiting):
@@ -101,7 +100,7 @@ def clock_is_invalid(ride: Ride, city: City) -> bool:
 
 
 def _rate(
-    ride: Ride, usage: Usage, city: City, *, repeated: bool, following: list[LastBoarding]
+    ride: Ride, usage: Usage, city: City, *, repeated: bool, following: list[Placed]
 ) -> tuple[Rated, Usage]:
     undated = ride.doubt is ExclusionReason.CLOCK_INVALID or clock_is_invalid(ride, city)
     law = city.at(ride.received_at if undated else ride.tap.occurred_at)
@@ -110,13 +109,23 @@ def _rate(
         return Rated(ride, law.month, Verdict.EXCLUDED, no_ride), usage
     before = usage if ride.place is None else _with_its_own_place(usage, ride.place)
     ride = _going_on(ride, usage)
-    judged = judge(ride, before, city, law)
+    judged = _judged(ride, before, city, law)
     if judged.accepted is not None and judged.accepted.personal and _too_near(ride, following, law):
         judged = judged.excluded(ExclusionReason.PASSBACK)
     takes = ride.doubt not in _NOTHING_TAKEN and _takes_place(ride)
     reason = judged.reason if ride.doubt is None else first_named((judged.reason, ride.doubt))
     outcome = _outcome(ride, law.month, judged, reason, before, took=takes)
     return outcome, usage.after(_effects(ride, judged, city, law)) if takes else usage
+
+
+def _judged(ride: Ride, usage: Usage, city: City, law: LawOfDay) -> Judged:
+    """What the law gives; what a revoked device sends stops no closing, though it names a day without a fare."""
+    try:
+        return judge(ride, usage, city, law)
+    except FareUnknown:
+        if ride.doubt not in _NOTHING_TAKEN:
+            raise
+        return Judged(None, ride.doubt, ZERO, ZERO, ZERO, ZERO, None)
 
 
 def _going_on(ride: Ride, usage: Usage) -> Ride:
@@ -151,11 +160,13 @@ def _takes_place(ride: Ride) -> bool:
     return ride.online or ride.doubt is not ExclusionReason.NO_RELEASE
 
 
-def _too_near(ride: Ride, following: list[LastBoarding], law: LawOfDay) -> bool:
+def _too_near(ride: Ride, following: list[Placed], law: LawOfDay) -> bool:
     """Whether a late ride is just before a frozen one on the same vehicle: of the two, the frozen one is paid."""
-    return any(
-        later.vehicle == ride.tap.vehicle and later.occurred_at - ride.tap.occurred_at < law.reuse
-        for later in following
+    later = next((place.boarding for place in reversed(following) if place.personal), None)
+    return (
+        later is not None
+        and later.vehicle == ride.tap.vehicle
+        and later.occurred_at - ride.tap.occurred_at < law.reuse
     )
 
 
@@ -208,6 +219,7 @@ def _effects(ride: Ride, judged: Judged, city: City, law: LawOfDay) -> Effects:
     return Effects(law.month, product, counts_cap, effects.boarding, effects.personal)
 
 
-def _remembered(boarding: LastBoarding) -> Effects:
-    """A frozen ride on the way past: passback is measured from it; its place and pass are in the opening already."""
-    return Effects(month_of(civil_date(boarding.occurred_at)), None, False, boarding, True)
+def _remembered(place: Placed) -> Effects:
+    """A frozen ride on the way past: later ones are measured from it; its place and pass are in the opening already."""
+    boarding = place.boarding
+    return Effects(month_of(civil_date(boarding.occurred_at)), None, False, boarding, place.personal)

@@ -83,9 +83,20 @@ class Ride(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A ride by a personal right that an earlier closing froze: later rides of that month are measured against it."""
+    """A ride by a right or a purse that an earlier closing froze: later rides of that month are measured against it.
+
+    Attributes:
+        boarding: The ride.
+        personal: Whether it was by a personal right, from which passback is measured.
+    """
 
     boarding: LastBoarding
+    personal: bool
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """The order in which later rides pass it: its instant; the id only separates rides of one instant."""
+        return self.boarding.occurred_at, self.boarding.boarding_id
 
 
 class Verdict(StrEnum):

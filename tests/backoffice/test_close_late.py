@@ -10,11 +10,12 @@ from sqlalchemy import func, select
 from backoffice.application.close_month import ClosedMonth
 from backoffice.application.errors import NotFound
 from backoffice.persistence.base import reading
-from backoffice.persistence.claims import ClaimEntryRow, RatedRow
+from backoffice.persistence.claims import ClaimEntryRow, EndStateRow, RatedRow
 from tests.backoffice.claims_city import CLOSING, HASH, ClaimsCity, at, make_claims_city
 from tests.backoffice.claims_month import MARCH, close, close_rest, documents, excluded
 from validator.domain.service_time import Month
 from validator.records.codes import Flag
+from validator.records.usage import unpack_usage
 
 LATER = at("2026-04-10 09:00")
 MAY = at("2026-05-04 09:00")
@@ -150,6 +151,52 @@ def test_a_late_ride_near_a_frozen_one_is_passback_on_both_sides(city: ClaimsCit
     rest = azul_of(close_rest(city, LATER))
 
     assert (rest["totals"]["rides"], excluded(rest)) == (2, {"PASSBACK": 2})
+
+
+@pytest.mark.parametrize("last_is_late", [False, True])
+def test_a_ride_by_purse_goes_on_once_whether_the_second_to_name_it_comes_before_or_after_the_closing(
+    city: ClaimsCity, last_is_late: bool
+) -> None:
+    holder = city.student()
+    city.sale(1, "PREPAID", "URBAN", 10, 450, 450)
+    prepaid = {"category": "PREPAID", "ride_class": "PURSE", "purse": "PREPAID", "holder": holder}
+    broken = at("2026-03-10 07:10")
+    city.register("breakdowns", vehicle="1201", from_at=broken, declared_by=1, recorded_at=broken)
+    first = city.tap(at("2026-03-10 07:00"), **prepaid)
+    city.tap(at("2026-03-10 07:20"), vehicle="1202", continues=first, **prepaid)
+    if last_is_late:
+        city.store()
+        close(city)
+    late = {"offline": True, "received": at("2026-04-04 06:00")} if last_is_late else {}
+    city.tap(at("2026-03-10 07:40"), vehicle="1202", continues=first, holder=holder, **late)
+    city.store()
+
+    document = azul_of(close_rest(city, LATER) if last_is_late else close(city))
+
+    assert [(row["category"], row["city_cents"]) for row in document["lines"]] == [("STUDENT_50", 225)]
+
+
+def test_a_late_ride_leaves_the_last_two_as_they_were(city: ClaimsCity) -> None:
+    holder = city.student()
+    for day in (2, 3, 4):
+        city.tap(at(f"2026-03-0{day} 07:00"), holder=holder)
+    city.store()
+    close(city)
+    city.tap(at("2026-03-01 07:00"), holder=holder, offline=True, received=at("2026-04-04 06:00"))
+    city.store()
+    close_rest(city, LATER)
+
+    with reading(city.engine) as session:
+        rows = session.scalars(select(EndStateRow.usage).order_by(EndStateRow.closing_id)).all()
+
+    last, before = unpack_usage(rows[-1]).last, unpack_usage(rows[-1]).before
+    assert last is not None
+    assert before is not None
+    assert (len(rows), last.occurred_at, before.occurred_at) == (
+        2,
+        at("2026-03-04 07:00"),
+        at("2026-03-03 07:00"),
+    )
 
 
 def test_a_ride_that_waited_is_billed_once_with_the_pass_that_it_took(city: ClaimsCity) -> None:

@@ -15,6 +15,7 @@ from backoffice.persistence.claims import ClaimEntryRow, ClaimLineRow, ClaimRow,
 from tests.backoffice.claims_city import CLOSING, ClaimsCity, at, make_claims_city
 from tests.backoffice.claims_month import a_month, close, documents, excluded
 from validator.domain.service_time import Month
+from validator.records.codes import Flag
 
 
 @pytest.fixture
@@ -229,6 +230,25 @@ def test_a_missing_fare_of_a_ride_in_money_is_named_too(sqlite_city: ClaimsCity)
 
     with pytest.raises(Conflict, match="falta a tarifa da linha 901 em 02/03/2017"):
         close(sqlite_city, Month("2017-03"))
+
+
+@pytest.mark.parametrize("paid", ["cash", "card"])
+def test_what_a_revoked_device_sends_of_a_day_without_a_fare_stops_no_closing(
+    sqlite_city: ClaimsCity, paid: str
+) -> None:
+    stolen = {"line": "901", "flags": int(Flag.REVOKED_DEVICE)}
+    teacher = sqlite_city.holder(("TEACHER", "2000-02-01", None), birth=date(1980, 3, 1))
+    if paid == "cash":
+        sqlite_city.cash(at("2017-03-02 07:00"), **stolen)
+    else:
+        free = {"category": "TEACHER", "ride_class": "FREE", "holder": teacher}
+        sqlite_city.tap(at("2017-03-02 07:00"), **free, **stolen)
+    sqlite_city.store()
+
+    document = documents(close(sqlite_city, Month("2017-03")))["azul"]
+
+    assert excluded(document) == {"DEVICE_REVOKED": 1}
+    assert document["totals"]["total_cents"] == 0
 
 
 def test_a_month_ends_at_midnight_of_the_city(city: ClaimsCity) -> None:

@@ -325,7 +325,7 @@ def test_a_ride_with_a_place_of_its_own_does_not_take_another() -> None:
 
 def test_a_frozen_ride_starts_passback_and_takes_nothing_again() -> None:
     at = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
-    frozen = Placed(LastBoarding("b-0", at, "v1", Category.STUDENT_50))
+    frozen = Placed(LastBoarding("b-0", at, "v1", Category.STUDENT_50), personal=True)
     late = ride("2026-03-02 07:03", student(), RideClass.HALF)
 
     result = rate_holder(Month("2026-03"), [late], CITY, placed=[frozen])

@@ -262,6 +262,18 @@ def test_a_database_that_is_away_is_one_line(run: Run, monkeypatch: pytest.Monke
     assert "Traceback" not in said
 
 
+def test_the_last_administrator_cannot_be_ended(run: Run):
+    run("user", "add", "admin", "--name", "Administração", "--role", "ADMINISTRATOR")
+    run("user", "add", "gestor", "--name", "Órgão Gestor", "--role", "CITY", "--as", "admin")
+
+    said = run("user", "end", "admin", "--as", "admin", code=1)
+
+    assert "admin é a última pessoa administradora; cadastre outra antes" in said
+    run("user", "add", "outra", "--name", "Outra", "--role", "ADMINISTRATOR", "--as", "admin")
+    run("user", "end", "admin", "--as", "admin")
+    assert "última pessoa administradora" in run("user", "end", "outra", "--as", "outra", code=1)
+
+
 def test_the_first_user_is_added_by_nobody(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CATRACA_AS", "admin")
     first = ("user", "add", "admin", "--name", "Administração", "--role", "ADMINISTRATOR")

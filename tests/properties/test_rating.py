@@ -246,10 +246,11 @@ def test_rides_that_come_after_a_closing_never_take_more_than_is_left(month: Inv
         Placed(
             LastBoarding(
                 row.ride.tap.boarding_id, row.ride.tap.occurred_at, row.ride.tap.vehicle, row.category
-            )
+            ),
+            row.personal,
         )
         for row in closed.rated
-        if row.took and row.personal and row.category is not None
+        if row.took and row.category is not None
     ]
     opening = replace(closed.usage, last=None, before=None, by_purse=None, by_purse_before=None)
     rest = rate(late, opening=opening, placed=placed)
