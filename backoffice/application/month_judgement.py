@@ -236,6 +236,21 @@ def is_no_ride(row: JournalRow, register: MonthRegister) -> bool:
     )
 
 
+def ridden_as(row: JournalRow) -> str | None:
+    """The category that a boarding was accepted as; of a refused one, what the service remembers of its release.
+
+    A device knows no category: whom it let in FREE over a refusal is remembered as an elder.
+    """
+    if row.kind == "BOARDING" or row.ride_class is None:
+        return row.category
+    ride_class = RideClass(row.ride_class)
+    if ride_class is RideClass.HALF:
+        return Category.STUDENT_50
+    if ride_class is RideClass.PURSE:
+        return Category.PREPAID if row.purse is None else row.purse.split("/")[0]
+    return Category.ELDER if ride_class is RideClass.FREE else None
+
+
 def _is_annulled(row: JournalRow, register: MonthRegister) -> bool:
     """Whether the device said in time, by its own clock, that the turnstile did not turn."""
     if row.annulled_at is None or row.occurred_at is None:

@@ -5,14 +5,20 @@ order of their pseudonyms, and `rate_holder` orders the rides of each.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
 from backoffice.application.holder_state import HolderRows, holder_ids_of, holders_as_recorded
-from backoffice.application.month_judgement import HolderAsRecorded, Judgement, is_no_ride, judgement_of
+from backoffice.application.month_judgement import (
+    HolderAsRecorded,
+    Judgement,
+    is_no_ride,
+    judgement_of,
+    ridden_as,
+)
 from backoffice.application.month_places import (
     FrozenRides,
     frozen_of_nobody,
@@ -161,16 +167,16 @@ class MonthRating:
         return page
 
     def _ridden(self, read: _HoldersRead) -> dict[str, Cited]:
-        """What is cited, less what this month shows to have been no ride."""
+        """What is cited, as this month shows that it was ridden, less what it shows to have been no ride."""
         if not read.cited:
             return read.cited
-        none = {
-            row.boarding_id
-            for rows in read.boardings.values()
-            for row in rows
-            if row.boarding_id in read.cited and is_no_ride(row, self.register)
-        }
-        return {boarding: one for boarding, one in read.cited.items() if boarding not in none}
+        cited = dict(read.cited)
+        for row in (row for rows in read.boardings.values() for row in rows if row.boarding_id in cited):
+            if is_no_ride(row, self.register):
+                del cited[row.boarding_id]
+            else:
+                cited[row.boarding_id] = replace(cited[row.boarding_id], category=ridden_as(row))
+        return cited
 
     def _one_holder(
         self,

@@ -5,7 +5,10 @@ from datetime import date
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from backoffice.persistence.base import reading
+from backoffice.persistence.claims import RatedRow
 from tests.backoffice.claims_city import ClaimsCity, at, make_claims_city
 from tests.backoffice.claims_month import close, documents, excluded
 
@@ -60,6 +63,36 @@ def _on_a_bus_that_breaks_down(city: ClaimsCity, **what: object) -> tuple[str, d
         recorded_at=at("2026-03-10 07:10"),
     )
     return city.tap(at(RIDE), **what, **free), free
+
+
+@pytest.mark.parametrize(
+    ("released", "category"),
+    [
+        ({"ride_class": "HALF"}, "STUDENT_50"),
+        ({"ride_class": "PURSE", "purse": "PREPAID"}, "PREPAID"),
+        ({"ride_class": "PURSE"}, "PREPAID"),
+    ],
+)
+def test_a_ride_over_a_refusal_goes_on_as_the_service_lets_it(
+    city: ClaimsCity, released: dict[str, str], category: str
+) -> None:
+    holder = city.student(units=10)
+    city.sale(1, "PREPAID", "URBAN", 10, 450, 450)
+    broken = at("2026-03-10 07:10")
+    city.register("breakdowns", vehicle="1201", from_at=broken, declared_by=1, recorded_at=broken)
+    refused = city.tap(at(RIDE), holder=holder, refused="NO_PASSES", **released)
+    on = {"holder": holder, "category": category, **released}
+    city.tap(at("2026-03-10 07:30"), vehicle="1202", continues=refused, **on)
+    city.store()
+    close(city)
+
+    with reading(city.engine) as session:
+        rows = session.scalars(select(RatedRow).order_by(RatedRow.dated_at)).all()
+
+    first, second = rows
+    assert first.pass_number == 1
+    assert (second.category, second.verdict, second.reason) == (category, "statistical", None)
+    assert (second.pass_number, second.rider_cents, second.city_cents) == (None, 0, 0)
 
 
 def test_nobody_goes_on_from_a_boarding_that_the_device_held(city: ClaimsCity) -> None:

@@ -243,14 +243,15 @@ class Months:
         """What a ride goes on as after a breakdown: the one it names happened, was accepted, and is the last."""
         fact = ride.fact
         named = next((one for one in rides if one.fact.boarding == fact.continues), None)
-        if ride.hot_id is None or named is None or named.answered is None:
+        ridden_as = None if named is None else named.answered or _released_as(named)
+        if ride.hot_id is None or named is None or ridden_as is None:
             return None
         if named.undated or named.fact.is_annulled(self._void) or named.doubt == "DEVICE_REVOKED":
             return None
         last = used.latest
         if last is not None and last.at > named.at:
             return None
-        before = Boarded(named.at, named.fact.boarding, named.fact.vehicle, named.answered)
+        before = Boarded(named.at, named.fact.boarding, named.fact.vehicle, ridden_as)
         return goes_on_as(self._facts, before, fact.continues, fact.vehicle, ride.at)
 
     def _judge(self, ride: Ride, used: Used) -> Judged:
@@ -369,3 +370,10 @@ def _released_on(
         line = facts.lines.get(fact.line)
         key = None if line is None else purse(category, line[0])
     return ride_class, key
+
+
+def _released_as(ride: Ride) -> str | None:
+    """What a rider who was let in over a refusal is remembered as; a device knows no free category."""
+    if ride.ride_class == "PURSE":
+        return (ride.purse or "PREPAID").split("/")[0]
+    return {"HALF": "STUDENT_50", "FREE": "ELDER"}.get(ride.ride_class or "")
