@@ -93,7 +93,8 @@ def fitting(item: StreamItem) -> JournalEntry | None:
         entry: JournalEntry = unpack(item.entry, _decoder)
     except RecordError:
         return None
-    if entry.dated_micros is None and entry.occurred_micros is None:
+    # The decoder looks at no default: an entry that ends early has no reason.
+    if entry.reason is None or (entry.dated_micros is None and entry.occurred_micros is None):
         return None
     given = f"{entry.device}{entry.line}{entry.vehicle}{entry.trip}{entry.document}{entry.holder}"
     return None if "\x00" in f"{given}{entry.rule}{entry.rules}" else entry

@@ -30,6 +30,7 @@ from tests.backoffice.journal_play import (
 from validator.records.codes import EntryKind
 from validator.records.journal import JournalEntry, pack_entry
 from validator.records.keys import DURABLE_SECONDS, id_key, seen_key
+from validator.records.packing import pack_values
 from validator.records.snapshot import DurableRecord
 
 HOLDER = "00000000000000aa"
@@ -128,6 +129,22 @@ def test_poison_is_kept_and_blocks_nothing(
     with reading(engine) as session:
         kept = session.scalars(select(RejectedRow)).one()
         assert (kept.kind, kept.raw, kept.device) == ("POISON", poison, None)
+    assert count(engine, BoardingRow) == 1
+
+
+def test_an_entry_that_ends_before_its_reason_is_rejected_and_blocks_nothing(
+    engine: Engine, ingester: Ingester, bus: SmallValidator
+) -> None:
+    after = boarding("v-1", 1)
+    cut = pack_values((0, "v-9", 1, 1, bytes(32), 1_772_700_000_000_000, False, bytes(16), 1))
+    bus.journal(bus.home(after), cut)
+    bus.commit(after)
+
+    ingest_all(ingester)
+
+    with reading(engine) as session:
+        kept = session.scalars(select(RejectedRow)).one()
+        assert (kept.kind, kept.raw, kept.device) == ("REJECTED", cut, "v-9")
     assert count(engine, BoardingRow) == 1
 
 
